@@ -50,34 +50,18 @@ extension World {
             self.record.count(.simultaneousDial)
             self.handle(self.machines[left], .dialAll)
             self.handle(self.machines[right], .dialAll)
-        case .reset, .cut, .oneSidedCut, .truncate, .flipBit: self.disturb(action)
-        }
-    }
-
-    /// What is done to connections that stand.
-    private func disturb(_ action: NetworkAction) {
-        switch action {
         case .reset(let left, let right):
-            for wire in self.openWires(left, right) {
-                self.record.count(.connectionReset)
-                self.reset(wire)
-            }
+            self.disturb(left, right, .connectionReset) { wire, _ in self.reset(wire) }
         case .cut(let from, let to, let byteCount):
-            for wire in self.openWires(from, to) {
-                self.record.count(byteCount < 200 ? .cutInHandshake : .cutAfterBytes)
-                wire.lanes[wire.lane(from: from)].bytesUntilCut = byteCount
+            self.disturb(from, to, byteCount < 200 ? .cutInHandshake : .cutAfterBytes) { wire, lane in
+                wire.lanes[lane].bytesUntilCut = byteCount
             }
             if self.openWires(from, to).isEmpty, self.machines[from].isUp {
                 self.handle(self.machines[from], .dialAll)
-                for wire in self.openWires(from, to) {
-                    self.record.count(.cutInHandshake)
-                    wire.lanes[wire.lane(from: from)].bytesUntilCut = byteCount
-                }
+                self.disturb(from, to, .cutInHandshake) { wire, lane in wire.lanes[lane].bytesUntilCut = byteCount }
             }
         case .oneSidedCut(let first, let second, let delay):
-            for wire in self.openWires(first, second) {
-                self.record.count(.oneSidedCut)
-                let side = wire.lane(from: first)
+            self.disturb(first, second, .oneSidedCut) { wire, side in
                 wire.lanes[1 - side].segments = []
                 wire.lanes[side].lastArrival = self.time + delay
                 self.close(wire.ends[side], tellingIt: false)
@@ -85,15 +69,20 @@ extension World {
                 self.tellClosed(wire.ends[side])
             }
         case .truncate(let from, let to):
-            for wire in self.openWires(from, to) {
-                self.record.count(.truncatedStream)
-                let side = wire.lane(from: from)
-                wire.lanes[side].segments = []
-                self.enqueue(.end, on: wire, lane: side)
+            self.disturb(from, to, .truncatedStream) { wire, lane in
+                wire.lanes[lane].segments = []
+                self.enqueue(.end, on: wire, lane: lane)
             }
         case .flipBit(let from, let to, let bit):
             for wire in self.openWires(from, to) { wire.lanes[wire.lane(from: from)].bitToFlip = bit }
-        case .partition, .healPartition, .stall, .halfOpen, .refuseDials, .impersonate, .dialTogether: break
+        }
+    }
+
+    /// Does something to each connection that stands between two machines; `lane`: that which begins at the first.
+    private func disturb(_ from: Int, _ to: Int, _ fault: Fault, _ body: (_ wire: Wire, _ lane: Int) -> Void) {
+        for wire in self.openWires(from, to) {
+            self.record.count(fault)
+            body(wire, wire.lane(from: from))
         }
     }
 
