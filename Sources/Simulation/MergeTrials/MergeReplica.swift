@@ -30,7 +30,7 @@ package struct MergeReplica: Sendable {
     mutating func introduce() throws(StoreError) -> VerifiedRun {
         let secret = PlanVocabulary.nonce(ofChain: self.chain).array[...]
         let place = ChainHoldings.Place(chain: self.chain, position: 0)
-        return try self.write([], as: place, at: PlanVocabulary.start, stamp: Stamp(rawValue: 1), secret: secret)
+        return try self.commit([], as: place, at: PlanVocabulary.start, stamp: Stamp(rawValue: 1), secret: secret)
     }
 
     /// Leaves the chain for a new one.
@@ -62,29 +62,20 @@ package struct MergeReplica: Sendable {
 
     /// Writes edits as one change on all that is applied here, and returns it.
     ///
-    /// `traits`: those of the plan. `distort`: makes a lie of the change.
+    /// `traits`: those of the plan. `stamp`: the next of the clock unless it is given. `distort`: makes a lie of the
+    /// change.
     package mutating func commit(
         _ edits: [Edit],
         as place: ChainHoldings.Place,
         at time: WallTime,
         _ traits: MergePlan.Traits = [],
+        stamp: Stamp? = nil,
         secret: ArraySlice<UInt8>,
         distort: ((inout Stamp, inout [Point], inout [Edit]) -> Void)? = nil
     ) throws(StoreError) -> VerifiedRun {
-        guard let stamp = self.clock.next(at: self.wall(time).shown(traits)) else {
+        guard let stamp = stamp ?? self.clock.next(at: self.wall(time).shown(traits)) else {
             throw .damaged("the clock has run out")
         }
-        return try self.write(edits, as: place, at: time, stamp: stamp, secret: secret, distort: distort)
-    }
-
-    private mutating func write(
-        _ edits: [Edit],
-        as place: ChainHoldings.Place,
-        at time: WallTime,
-        stamp: Stamp,
-        secret: ArraySlice<UInt8>,
-        distort: ((inout Stamp, inout [Point], inout [Edit]) -> Void)? = nil
-    ) throws(StoreError) -> VerifiedRun {
         let (device, chain, ownSegment) = (self.device, self.chain, self.ownSegment)
         let run = try self.transaction(at: time) { merge, transaction throws(StoreError) -> VerifiedRun in
             // After a restore it extends what is stored of its segment.
