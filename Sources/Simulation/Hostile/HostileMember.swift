@@ -154,7 +154,7 @@ final class HostileMember {
         var builder = RunBuilder(replica: chain.replica, firstSequence: base + 1)
         if base == 0, let nonce = chain.nonce {
             builder.beginChange(stamp: opening, context: [], blinding: self.entropy.bytes(16))
-            builder.append(.introduce(self.introduction(nonce)))
+            builder.append(.introduce(self.identity.introduction(nonce: nonce)))
         }
         var last = base == 0 ? opening : nil
         for draft in drafts {
@@ -182,15 +182,6 @@ final class HostileMember {
         guard let chain = self.chains[number] else { return [] }
         let stored = self.storedRuns(of: chain.replica, upTo: min(last, chain.firstOwnSequence - 1))
         return stored + chain.runs.map(\.run).filter { $0.firstSequence <= last }
-    }
-
-    private func introduction(_ nonce: Bytes16) -> Introduction {
-        Introduction(
-            user: self.identity.user,
-            deviceName: self.identity.name,
-            nonce: nonce,
-            certificates: self.identity.certificates
-        )
     }
 
     /// A replica that does not exist.
