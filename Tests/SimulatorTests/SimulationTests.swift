@@ -148,10 +148,7 @@ struct CanaryTests {
         let writer = world.machines[1]
         for second in 1...World.settlingTime.milliseconds / 1_000 {
             let write = Event.write([world.work.request([.set(0, property: 0)])])
-            world.schedule(
-                .event(machine: writer.number, incarnation: writer.incarnation, write),
-                after: .seconds(second) - .microseconds(100)
-            )
+            world.schedule(after: .seconds(second) - .microseconds(100)) { $0.handle(writer, write) }
         }
         world.settle(core: [0, 1])
         #expect(world.record.findings.map(\.property) == [.notConverged])

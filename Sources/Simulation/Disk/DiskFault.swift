@@ -28,4 +28,9 @@ package struct DiskFaults {
     var roomByteCount: Int?
     /// A sync says that it is done and does nothing.
     var syncLies = false
+
+    mutating func hasRoomAgain() {
+        self.isFull = false
+        self.roomByteCount = nil
+    }
 }

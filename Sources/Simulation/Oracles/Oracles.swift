@@ -132,7 +132,7 @@ extension Machine {
 
 extension World {
     /// How often everything is looked at.
-    static let inspectionInterval = VirtualTime.seconds(10)
+    private static let inspectionInterval = VirtualTime.seconds(10)
 
     /// Changes of a log whose state is compared whenever it has changed.
     static let shortLogCount: UInt64 = 500
@@ -170,8 +170,11 @@ extension World {
             }
             states.append((machine, state))
         }
-        if self.isFaulty { self.schedule(.inspection, after: World.inspectionInterval) }
+        if self.isFaulty { self.scheduleInspection() }
     }
+
+    /// Has everything looked at before long.
+    func scheduleInspection() { self.schedule(after: World.inspectionInterval) { $0.inspect() } }
 
     /// Nothing that others cause grows beyond its limit.
     func checkFootprint(of machine: Machine) {

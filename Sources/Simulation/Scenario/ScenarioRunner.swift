@@ -53,7 +53,7 @@ package struct ScenarioRunner {
             if self.world.record.hasFatalFinding { return nil }
             self.world.settle(core: core)
             self.world.isFaulty = true
-            self.world.schedule(.inspection, after: World.inspectionInterval)
+            self.world.scheduleInspection()
             if self.hasExpectations, self.world.record.marks.contains(.strangersLeft) {
                 let message = "some of these peers have never heard of another"
                 return ScenarioError(line: statement.line, message: message)

@@ -30,9 +30,13 @@ extension World {
             self.join(self.machines[inviter])
         }
         self.run(until: Simulation.preparation)
-        for (number, timed) in self.plan.actions.enumerated() {
-            self.queue.schedule(.action(number), at: Simulation.preparation + timed.time)
+        for timed in self.plan.actions {
+            self.schedule(at: Simulation.preparation + timed.time) { world in
+                guard world.isFaulty else { return }
+                world.trace?.add(timed.action, at: world.time)
+                world.perform(timed.action)
+            }
         }
-        self.schedule(.inspection, after: World.inspectionInterval)
+        self.scheduleInspection()
     }
 }

@@ -38,11 +38,11 @@ extension World {
             self.record.count(.stalledLink)
             self.network.block(from: left, to: right, until: self.time + length)
             self.network.block(from: right, to: left, until: self.time + length)
-            self.schedule(.release, after: length)
+            self.schedule(after: length) { $0.releaseHeldLanes() }
         case .halfOpen(let from, let to, let length):
             self.record.count(.halfOpenLink)
             self.network.block(from: from, to: to, until: self.time + length)
-            self.schedule(.release, after: length)
+            self.schedule(after: length) { $0.releaseHeldLanes() }
         case .refuseDials(let peer, let length): self.machines[peer].refusesDialsUntil = self.time + length
         case .impersonate(let peer, let impostor, let length):
             self.machines[peer].impostor = (impostor, self.time + length)

@@ -11,13 +11,13 @@ extension World {
         case .failNext(let call): machine.disk.faults.failing = call
         case .full(let length):
             machine.disk.faults.isFull = true
-            self.schedule(.diskHasRoom(machine: machine.number), after: length)
+            self.schedule(after: length) { _ in machine.disk.faults.hasRoomAgain() }
         case .fullAfter(let byteCount, let length):
             machine.disk.faults.roomByteCount = byteCount
-            self.schedule(.diskHasRoom(machine: machine.number), after: length)
+            self.schedule(after: length) { _ in machine.disk.faults.hasRoomAgain() }
         case .lie(let length):
             machine.disk.faults.syncLies = true
-            self.schedule(.diskIsHonest(machine: machine.number), after: length)
+            self.schedule(after: length) { _ in machine.disk.faults.syncLies = false }
         case .flipBit(let seed): self.rot(machine, seed: seed)
         case .loseLog: self.loseLog(of: machine)
         case .backUp:
@@ -74,7 +74,7 @@ extension World {
         // Somebody works on the copy too, and so on both under one replica id if nobody notices.
         for delay in [1, 3, 9] as [UInt64] {
             let steps: [WorkStep] = [.set(self.tape.below(3, .network), property: 0), .twins]
-            self.schedule(.work(machine: copy.number, steps), after: .seconds(delay))
+            self.schedule(after: .seconds(delay)) { if $0.isFaulty { $0.write(steps, on: copy) } }
         }
     }
 }

@@ -25,11 +25,8 @@ extension World {
                 continue
             }
             let delay = self.network.latency(machine.number, other.number, isLossy: false, choice: choice)
-            let event = Event.beacon(bytes, fromHost: machine.host)
-            self.schedule(
-                .event(machine: other.number, incarnation: other.incarnation, event),
-                after: delay
-            )
+            let (incarnation, event) = (other.incarnation, Event.beacon(bytes, fromHost: machine.host))
+            self.schedule(after: delay) { $0.handle(other, incarnation, event) }
         }
     }
 

@@ -122,7 +122,7 @@ extension World {
             member.manner = actions[member.random.below(actions.count)]
             self.visit(victim, member, .perform(member.manner))
         }
-        self.schedule(.hostileVisit(machine: machine.number), after: World.visitInterval)
+        self.schedule(after: World.visitInterval) { $0.keepVisiting(machine) }
     }
 
     // MARK: - What reaches it
@@ -237,11 +237,7 @@ extension World {
     func sayOn(_ bytes: [UInt8], _ connection: ConnectionID, of machine: Machine) {
         guard let first = bytes.first, machine.connections[connection] != nil else { return }
         self.send([first], on: connection, of: machine)
-        let rest = Array(bytes.dropFirst())
-        self.schedule(
-            .hostileBytes(machine: machine.number, connection: connection, rest),
-            after: World.dawdlingPause
-        )
+        self.schedule(after: World.dawdlingPause) { $0.sayOn(Array(bytes.dropFirst()), connection, of: machine) }
     }
 }
 

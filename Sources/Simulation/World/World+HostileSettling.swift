@@ -8,7 +8,7 @@ extension World {
         guard let member = machine.hostile, member.stays, machine.isUp else { return false }
         self.record.mark(.hostileStayed)
         member.manner = .withhold
-        self.schedule(.hostileVisit(machine: machine.number), after: .seconds(1))
+        self.schedule(after: .seconds(1)) { $0.keepVisiting(machine) }
         return true
     }
 

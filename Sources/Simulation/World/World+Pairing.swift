@@ -48,7 +48,7 @@ extension World {
         end.newcomer = newcomer
         let wire = self.connect(end, to: inviter)
         if case .cut(let isOwn, let byteCount) = trouble { wire.lanes[isOwn ? 0 : 1].bytesUntilCut = byteCount }
-        self.schedule(.newcomerGivesUp(number), after: World.patience)
+        self.schedule(after: World.patience) { $0.giveUp(newcomer) }
     }
 
     // MARK: - What reaches a newcomer

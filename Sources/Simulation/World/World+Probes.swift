@@ -81,7 +81,7 @@ extension World {
         let end = self.time + self.pushTime + .seconds(1)
         self.network.block(from: core[0].number, to: core[1].number, until: end)
         self.network.block(from: core[1].number, to: core[0].number, until: end)
-        self.schedule(.release, after: self.pushTime + .seconds(1))
+        self.schedule(after: self.pushTime + .seconds(1)) { $0.releaseHeldLanes() }
         self.write([.set(World.probedObject, property: 2)], on: core[0])
         self.run(until: self.time + self.pushTime)
         if !self.isEqual(core) { self.record.find(.notPushed, self.inequality(of: core)) }

@@ -42,7 +42,7 @@ extension World {
             return
         }
         self.record.mark(.startFailed)
-        self.schedule(.start(machine: machine.number), after: World.retryDelay)
+        self.schedule(after: World.retryDelay) { $0.start(machine) }
     }
 
     /// A process or machine has ended, and its connections with it.
@@ -66,7 +66,7 @@ extension World {
         }
         if let downtime = machine.plannedDowntime {
             machine.plannedDowntime = nil
-            self.schedule(.start(machine: machine.number), after: downtime)
+            self.schedule(after: downtime) { $0.start(machine) }
         }
     }
 
@@ -87,14 +87,15 @@ extension World {
             machine.plannedDowntime = downtime
             self.ended(machine, ending)
         } else {
-            self.schedule(.start(machine: machine.number), after: downtime)
+            self.schedule(after: downtime) { $0.start(machine) }
         }
     }
 
     func pause(_ machine: Machine, _ length: VirtualTime) {
         guard machine.isUp else { return }
         machine.condition = .paused
-        self.schedule(.resume(machine: machine.number, incarnation: machine.incarnation), after: length)
+        let incarnation = machine.incarnation
+        self.schedule(after: length) { $0.resume(machine, incarnation) }
     }
 
     package func resume(_ machine: Machine, _ incarnation: Int) {

@@ -29,7 +29,7 @@ extension World {
             guard let first = self.knock(at: machine) else { return }
             for number in 0..<count {
                 let start = VirtualTime.milliseconds(UInt64(number) * 20)
-                self.schedule(.knock(machine: machine.number, first), after: start)
+                self.schedule(after: start) { $0.connectStranger(to: machine, [first], every: .milliseconds(5)) }
             }
         case .flood(let count):
             self.record.count(.strangerFlood)
@@ -49,7 +49,7 @@ extension World {
 
     func connectStranger(to machine: Machine, _ chunks: [[UInt8]], every pause: VirtualTime) {
         let wire = self.connect(WireEnd(of: nil, connection: self.newConnection()), to: machine)
-        self.schedule(.stranger(wire, chunks: chunks, every: pause), after: pause)
+        self.schedule(after: pause) { $0.continueStranger(wire, chunks, every: pause) }
     }
 
     func continueStranger(_ wire: Wire, _ chunks: [[UInt8]], every pause: VirtualTime) {
@@ -60,6 +60,6 @@ extension World {
             return
         }
         self.enqueue(.bytes(next), on: wire, lane: 0)
-        self.schedule(.stranger(wire, chunks: Array(chunks.dropFirst()), every: pause), after: pause)
+        self.schedule(after: pause) { $0.continueStranger(wire, Array(chunks.dropFirst()), every: pause) }
     }
 }

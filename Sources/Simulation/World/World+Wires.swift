@@ -18,7 +18,8 @@ extension World {
             self.fail(dialler, after: .milliseconds(1))
             return
         }
-        self.schedule(.dialTimeout(self.connect(dialler, to: target)), after: World.dialTimeout)
+        let wire = self.connect(dialler, to: target)
+        self.schedule(after: World.dialTimeout) { $0.dialTimedOut(wire) }
     }
 
     /// P24: who fails to reach another waits longer each time.
@@ -44,9 +45,9 @@ extension World {
     private func fail(_ end: WireEnd, after delay: VirtualTime) {
         guard let number = end.machine, end.state == .open else { return }
         end.state = .closed
-        self.machines[number].connections[end.connection] = nil
-        let event = Event.dialFailed(end.connection)
-        self.schedule(.event(machine: number, incarnation: end.incarnation, event), after: delay)
+        let machine = self.machines[number]
+        machine.connections[end.connection] = nil
+        self.schedule(after: delay) { $0.handle(machine, end.incarnation, .dialFailed(end.connection)) }
     }
 
     func dialTimedOut(_ wire: Wire) {
@@ -124,7 +125,7 @@ extension World {
         guard !wire.lanes[lane].isScheduled, !wire.lanes[lane].isHeld, let first = wire.lanes[lane].segments.first
         else { return }
         wire.lanes[lane].isScheduled = true
-        self.queue.schedule(.arrival(wire, lane: lane), at: max(first.arrival, self.time))
+        self.schedule(at: max(first.arrival, self.time)) { $0.arrive(wire, lane) }
     }
 
     // MARK: - Arriving

@@ -10,7 +10,8 @@ package final class World {
     package let plan: Plan
     package let tape: ChoiceTape
     package var time = VirtualTime.zero
-    package var queue = EventQueue<Occurrence>()
+    /// What will happen.
+    package var queue = EventQueue<(World) -> Void>()
     var machines: [Machine] = []
     package var network: Network
     var wires: [Wire] = []
@@ -61,51 +62,24 @@ package final class World {
     /// Lets everything happen up to a time.
     package func run(until end: VirtualTime) {
         while let next = self.queue.nextTime, next <= end, !self.record.hasFatalFinding {
-            guard let (time, occurrence) = self.queue.next() else { break }
+            guard let (time, body) = self.queue.next() else { break }
             self.time = time
-            self.happen(occurrence)
+            body(self)
         }
         self.time = max(self.time, end)
     }
 
-    func schedule(_ occurrence: Occurrence, after delay: VirtualTime) {
-        self.queue.schedule(occurrence, at: self.time + delay)
+    /// Has something happen when some time has passed.
+    func schedule(after delay: VirtualTime, _ body: @escaping (World) -> Void) {
+        self.schedule(at: self.time + delay, body)
     }
 
-    private func happen(_ occurrence: Occurrence) {
-        switch occurrence {
-        case .action(let number):
-            if self.isFaulty {
-                self.trace?.add(self.plan.actions[number].action, at: self.time)
-                self.perform(self.plan.actions[number].action)
-            }
-        case .alarm(let machine, let number):
-            guard self.machines[machine].alarm?.number == number else { return }
-            self.machines[machine].alarm = nil
-            if self.machines[machine].isUp { self.handle(self.machines[machine], .timer) }
-        case .arrival(let wire, let lane): self.arrive(wire, lane)
-        case .event(let machine, let incarnation, let event):
-            let machine = self.machines[machine]
-            if machine.incarnation == incarnation, machine.isUp { self.handle(machine, event) }
-        case .dialTimeout(let wire): self.dialTimedOut(wire)
-        case .start(let machine): self.start(self.machines[machine])
-        case .resume(let machine, let incarnation): self.resume(self.machines[machine], incarnation)
-        case .release: self.releaseHeldLanes()
-        case .diskHasRoom(let machine):
-            self.machines[machine].disk.faults.isFull = false
-            self.machines[machine].disk.faults.roomByteCount = nil
-        case .diskIsHonest(let machine): self.machines[machine].disk.faults.syncLies = false
-        case .stranger(let wire, let chunks, let pause): self.continueStranger(wire, chunks, every: pause)
-        case .knock(let machine, let first):
-            self.connectStranger(to: self.machines[machine], [first], every: .milliseconds(5))
-        case .newcomerGivesUp(let number): self.giveUp(self.newcomers[number])
-        case .hostileVisit(let machine): self.keepVisiting(self.machines[machine])
-        case .hostileBytes(let machine, let connection, let bytes):
-            self.sayOn(bytes, connection, of: self.machines[machine])
-        case .work(let machine, let steps): if self.isFaulty { self.write(steps, on: self.machines[machine]) }
-        case .inspection: self.inspect()
+    func schedule(at time: VirtualTime, _ body: @escaping (World) -> Void) {
+        let happening = { (world: World) in
+            body(world)
+            world.updateTrace()
         }
-        self.updateTrace()
+        self.queue.schedule(happening, at: time)
     }
 
     // MARK: - Machines
@@ -135,6 +109,11 @@ package final class World {
         self.checkForSpinning(machine)
     }
 
+    /// Gives an event to the process that it was meant for.
+    func handle(_ machine: Machine, _ incarnation: Int, _ event: Event) {
+        if machine.incarnation == incarnation { self.handle(machine, event) }
+    }
+
     /// Notes what has changed, if anyone wants to look at it.
     func updateTrace() {
         guard var trace = self.trace.take() else { return }
@@ -151,8 +130,16 @@ package final class World {
         let time = max(VirtualTime.milliseconds(min(deadline, 1 << 50)), self.time)
         if machine.alarm?.time == time { return }
         self.nextAlarm += 1
-        machine.alarm = (self.nextAlarm, time)
-        self.queue.schedule(.alarm(machine: machine.number, number: self.nextAlarm), at: time)
+        let number = self.nextAlarm
+        machine.alarm = (number, time)
+        self.queue.schedule({ $0.ring(number, machine) }, at: time)
+    }
+
+    private func ring(_ alarm: UInt64, _ machine: Machine) {
+        guard machine.alarm?.number == alarm else { return }
+        machine.alarm = nil
+        self.handle(machine, .timer)
+        self.updateTrace()
     }
 
     private func checkForSpinning(_ machine: Machine) {
