@@ -7,31 +7,22 @@ internal import SyncProtocol
 /// The log of a store, merged anew: from nothing, one piece at a time, each in a transaction of its own, and the chains
 /// in another order than they came in.
 struct LogReplayCheck {
-    private var copy: MemoryStore
-    private let membership: Membership
-    private let now: WallTime
-    private let cryptography: SodiumCryptography
+    /// The store that the log is merged into.
+    var copy: MemoryStore
+    let membership: Membership
+    let now: WallTime
+    let cryptography: SodiumCryptography
 
     /// The exported state that comes out.
     ///
     /// `isReversed`: whether the chains are taken from the last that became known to the first.
-    static func export(
+    mutating func export(
         of transaction: inout some StoreTransaction,
-        origin: Hash256,
-        membership: Membership,
-        now: WallTime,
-        isReversed: Bool,
-        memo: WorldMemo
+        isReversed: Bool
     ) throws(StoreError) -> [UInt8] {
-        var replay = LogReplayCheck(
-            copy: MemoryStore(origin: origin),
-            membership: membership,
-            now: now,
-            cryptography: SodiumCryptography(memo: memo)
-        )
         let segments = transaction.segmentIndices
-        for segment in isReversed ? segments.reversed() : segments { try replay.add(segment, of: &transaction) }
-        return try replay.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
+        for segment in isReversed ? segments.reversed() : segments { try self.add(segment, of: &transaction) }
+        return try self.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
             try StateExport.json(of: &copy)
         }
     }
@@ -104,14 +95,13 @@ extension World {
                 // Nor need all that is restamped have been settled.
                 let merge = Merge(now: now, founder: membership.founder)
                 guard try merge.dueRestamps(in: &transaction).isEmpty else { return nil }
-                let anew = try LogReplayCheck.export(
-                    of: &transaction,
-                    origin: machine.origin,
+                var replay = LogReplayCheck(
+                    copy: MemoryStore(origin: machine.origin),
                     membership: membership,
                     now: now,
-                    isReversed: isReversed,
-                    memo: machine.memo
+                    cryptography: SodiumCryptography(memo: machine.memo)
                 )
+                let anew = try replay.export(of: &transaction, isReversed: isReversed)
                 return (try StateExport.json(of: &transaction), anew)
             }
             guard let found, let exports = found else { return }
