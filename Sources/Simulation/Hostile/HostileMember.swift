@@ -80,13 +80,12 @@ final class HostileMember {
 
     /// What its store held when it turned.
     func frontier() -> Frontier {
-        let found = try? self.machine.read { transaction throws(StoreError) in try Frontier(of: &transaction) }
-        return (found ?? nil) ?? Frontier()
+        self.machine.look { transaction throws(StoreError) in try Frontier(of: &transaction) } ?? Frontier()
     }
 
     /// The stored runs of a replica: of all its forks, or of the first segment up to a sequence.
     func storedRuns(of replica: ReplicaID, upTo last: UInt64? = nil) -> [Run] {
-        let found = try? self.machine.read { transaction throws(StoreError) -> [Run] in
+        self.machine.look { transaction throws(StoreError) -> [Run] in
             var runs: [Run] = []
             for index in transaction.segments(of: replica).prefix(last == nil ? .max : 1) {
                 var next = transaction.segment(index).firstSequence
@@ -98,20 +97,18 @@ final class HostileMember {
                 }
             }
             return runs
-        }
-        return (found ?? nil) ?? []
+        } ?? []
     }
 
     /// The first segment of a replica, and its last stamp; nil if it is not there or has forked.
     private func record(of replica: ReplicaID) -> (SegmentRecord, Stamp)? {
-        let found = try? self.machine.read { transaction throws(StoreError) -> (SegmentRecord, Stamp)? in
+        self.machine.look { transaction throws(StoreError) -> (SegmentRecord, Stamp)? in
             guard let index = transaction.firstSegment(of: replica) else { return nil }
             let record = transaction.segment(index)
             let last = SegmentPoint(segment: index, sequence: record.storedSequence)
             guard record.next == nil, let header = try transaction.header(at: last) else { return nil }
             return (record, header.stamp)
         }
-        return (found ?? nil) ?? nil
     }
 
     // MARK: - Writing

@@ -175,6 +175,13 @@ package final class Machine {
         self.endedUncleanly = true
     }
 
+    /// What is found in its store, with its disk behaving meanwhile; nil also if that cannot be read.
+    func look<Result>(
+        _ body: (inout SQLiteStore.Transaction) throws(StoreError) -> Result?
+    ) -> Result? {
+        (try? self.read(body)) ?? nil
+    }
+
     /// Reads its store, with its disk behaving meanwhile.
     package func read<Result>(
         _ body: (inout SQLiteStore.Transaction) throws(StoreError) -> Result

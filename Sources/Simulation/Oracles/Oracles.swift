@@ -40,7 +40,7 @@ struct Oracles {
         let found = world.read(machine) { transaction throws(StoreError) in
             try StateChecks.contexts(in: &transaction)
         }
-        world.note(.causality, found ?? nil, on: machine)
+        world.note(.causality, found, on: machine)
     }
 
     /// A caller was told that a write is durable.
@@ -94,18 +94,18 @@ extension Machine {
     var frontier: Frontier? {
         guard self.node != nil else { return nil }
         if let known = self.currentReading.frontier { return known }
-        let found = try? self.read { transaction throws(StoreError) in try Frontier(of: &transaction) }
-        self.currentReading.frontier = found ?? nil
-        return found ?? nil
+        let found = self.look { transaction throws(StoreError) in try Frontier(of: &transaction) }
+        self.currentReading.frontier = found
+        return found
     }
 
     /// The state of its store in full; nil if it cannot be read.
     var export: [UInt8]? {
         guard self.node != nil else { return nil }
         if let known = self.currentReading.export { return known }
-        let found = try? self.read { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
-        self.currentReading.export = found ?? nil
-        return found ?? nil
+        let found = self.look { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
+        self.currentReading.export = found
+        return found
     }
 
     private var currentReading: StoreReading {
@@ -123,10 +123,9 @@ extension Machine {
     /// Whether its store is known to hold a change.
     func holds(_ change: FrontierEntry) -> Bool {
         guard self.node != nil else { return self.view.endsWith(change) }
-        let found = try? self.read { transaction throws(StoreError) -> Bool in
+        return self.look { transaction throws(StoreError) -> Bool in
             try transaction.place(of: change.replica, sequence: change.sequence, hash: change.hash) != nil
-        }
-        return (found ?? nil) ?? false
+        } ?? false
     }
 }
 
@@ -140,10 +139,10 @@ extension World {
     /// Reads the store of a machine; nil if there is no node, or the store fails, which is noted.
     func read<Result>(
         _ machine: Machine,
-        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result?
     ) -> Result? {
         do throws(StoreError) {
-            return try machine.read(body)
+            return try machine.read(body) ?? nil
         } catch {
             self.record.mark(.storeFailed)
             return nil

@@ -97,6 +97,6 @@ extension World {
             }
             return nil
         }
-        self.note(.branchDiffers, found ?? nil, on: machine)
+        self.note(.branchDiffers, found, on: machine)
     }
 }

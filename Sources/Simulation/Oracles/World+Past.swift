@@ -16,12 +16,12 @@ extension World {
             return
         }
         let wall = machine.clock.wall(at: self.time)
-        let found = try? machine.read { transaction throws(StoreError) -> (RecordedVersion, StateFingerprint)? in
+        let found = machine.look { transaction throws(StoreError) -> (RecordedVersion, StateFingerprint)? in
             let version = try RecordedVersion(of: &transaction, on: machine, at: wall)
             guard let version else { return nil }
             return (version, try StateFingerprint(of: VisibleObjects(of: &transaction), in: &transaction))
         }
-        guard let (version, fingerprint) = (found ?? nil) ?? nil else { return }
+        guard let (version, fingerprint) = found else { return }
         self.oracles.versions.add(version)
         self.checkWriteCounts(fingerprint, of: machine)
     }
@@ -36,10 +36,10 @@ extension World {
         for version in self.oracles.versions.all {
             var first: (machine: Int, export: [UInt8])?
             for machine in core where !self.record.hasFatalFinding {
-                let found = self.readPast(of: machine) { transaction throws(StoreError) in
+                let read = self.readPast(of: machine) { transaction throws(StoreError) in
                     try version.read(in: &transaction)
                 }
-                guard let reading = found ?? nil else { continue }
+                guard let reading = read else { continue }
                 let export = reading.export
                 let whose = "the state of machine \(version.machine) at \(version.wall.milliseconds)"
                 if reading.isReordered {
@@ -64,10 +64,10 @@ extension World {
     /// Reads the store of a machine that nothing is done to any more.
     func readPast<Result>(
         of machine: Machine,
-        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result?
     ) -> Result? {
         do throws(StoreError) {
-            return try machine.read(body)
+            return try machine.read(body) ?? nil
         } catch {
             if error == .compacted, self.hasCompacted {
                 self.record.mark(.pastDropped)
@@ -139,7 +139,7 @@ extension World {
             let expected = VisibleObject.all(of: NaiveModel(undone.history()))
             return (past, World.difference(try VisibleObject.all(of: &transaction), expected) ?? "")
         }
-        guard let differences = found ?? nil else { return }
+        guard let differences = found else { return }
         let past = differences.past.map { "the naive model comes to another state of the past: \($0)" }
         self.note(.pastDiffers, past, on: machine)
         guard let undone = differences.undone else { return }

@@ -34,8 +34,7 @@ extension World {
     }
 
     private func branch(_ number: Int, of machine: Machine) -> BranchID? {
-        let found = try? machine.read { transaction throws(StoreError) in World.branch(number, in: transaction) }
-        return (found ?? nil) ?? nil
+        machine.look { transaction throws(StoreError) in World.branch(number, in: transaction) }
     }
 
     /// Creates a branch, which may have the name of another.
@@ -89,7 +88,7 @@ extension World {
     /// What is applied of the main timeline, and what it shows; nil if something waits, which any write may settle.
     private func mainTimeline(of machine: Machine) -> (applied: [UInt64], export: [UInt8])? {
         guard machine.isUp, !machine.isTainted, let export = machine.export else { return nil }
-        let found = try? machine.read { transaction throws(StoreError) -> [UInt64]? in
+        let found = machine.look { transaction throws(StoreError) -> [UInt64]? in
             guard try !StateChecks.isWaiting(of: machine.founder, in: &transaction) else { return nil }
             var applied: [UInt64] = []
             for segment in transaction.segmentIndices {
@@ -98,7 +97,7 @@ extension World {
             }
             return applied
         }
-        return ((found ?? nil) ?? nil).map { ($0, export) }
+        return found.map { ($0, export) }
     }
 
     /// Merges a branch, or the main timeline for nil: as if its edits had been made offline.
@@ -112,7 +111,7 @@ extension World {
         self.handle(machine, .write([request]))
         guard machine.isUp, !machine.isTainted, self.acknowledgedRequest == request.id else { return }
         self.compareBranches(of: machine, [into], changeCountMax: World.mergedChangeCountMax, isSettled: false)
-        let hasMerged = try? machine.read { transaction throws(StoreError) in StateChecks.hasMerged(in: transaction) }
+        let hasMerged = machine.look { transaction throws(StoreError) in StateChecks.hasMerged(in: transaction) }
         if into == nil, hasMerged == true { self.record.mark(.branchMerged) }
     }
 

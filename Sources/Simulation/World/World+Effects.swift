@@ -96,13 +96,13 @@ extension World {
     /// Whether a machine's device has opened a replica before its present one.
     private func hasFormerReplica(_ machine: Machine) -> Bool {
         let device = machine.observedStatus(at: self.time)?.device
-        let count = try? machine.read { transaction throws(StoreError) in
+        let count = machine.look { transaction throws(StoreError) in
             transaction.segmentIndices.count {
                 let segment = transaction.segment($0)
                 return segment.device == device && segment.branch == nil
             }
         }
-        return (count ?? nil) ?? 0 > 1
+        return count ?? 0 > 1
     }
 
     /// Whether a machine took the word of a hostile member that it had lost changes: once for each of them.

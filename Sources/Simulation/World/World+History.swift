@@ -12,10 +12,10 @@ extension World {
         case .undo: self.reverse(isRedo: false, on: machine)
         case .redo: self.reverse(isRedo: true, on: machine)
         case .remember:
-            let found = try? machine.read { transaction throws(StoreError) in
+            let found = machine.look { transaction throws(StoreError) in
                 try RecordedVersion.frontier(of: &transaction)
             }
-            machine.remembered = found ?? nil
+            machine.remembered = found
             self.recordVersion(of: machine)
         case .bringBack(let object): self.bringBack(Workload.object(object), on: machine)
         case .compact(let keeping): self.compact(keeping: keeping.milliseconds, on: machine)
@@ -75,10 +75,10 @@ extension World {
         }
         self.handle(machine, .write([request]))
         guard let (before, report) = notes.content, self.isDurable(request.id, on: machine) else { return }
-        let found = try? machine.read { transaction throws(StoreError) in
+        let after = machine.look { transaction throws(StoreError) in
             try UndoCheck.State(of: branch, in: &transaction, founder: founder, now: now)
         }
-        guard let after = found ?? nil, after.follows(before, by: report == nil ? 0 : 1) else { return }
+        guard let after, after.follows(before, by: report == nil ? 0 : 1) else { return }
         if report != nil { self.record.mark(branch != nil ? .undoneOnBranch : isRedo ? .redone : .undone) }
         // What was dropped cannot be brought back, which the model does not know.
         guard !self.hasCompacted else { return }
@@ -110,10 +110,10 @@ extension World {
         }
         self.handle(machine, .write([request]))
         guard let (before, then) = notes.content, self.isDurable(request.id, on: machine) else { return }
-        let found = try? machine.read { transaction throws(StoreError) in
+        let after = machine.look { transaction throws(StoreError) in
             try UndoCheck.State(of: nil, in: &transaction, founder: founder, now: now)
         }
-        guard let after = found ?? nil, after.follows(before, by: 1) else { return }
+        guard let after, after.follows(before, by: 1) else { return }
         self.record.mark(.broughtBack)
         for (id, object) in then.sorted(by: { $0.key < $1.key })
         where after.visible[id]?.properties != object.properties {

@@ -183,8 +183,8 @@ extension World {
 
     private func sayHello(_ session: HostileSession, _ member: HostileMember) {
         let victim = self.machines[session.victim]
-        let found = try? victim.read { transaction throws(StoreError) in try Frontier(of: &transaction) }
-        session.pretence = member.pretence(for: session.action, victim: (found ?? nil) ?? Frontier())
+        let found = victim.look { transaction throws(StoreError) in try Frontier(of: &transaction) }
+        session.pretence = member.pretence(for: session.action, victim: found ?? Frontier())
         if session.link.greeting == .member {
             self.say(.member(member.identity.introduction(nonce: Bytes16(high: 0, low: 0))), session, member)
         }

@@ -196,7 +196,7 @@ extension World {
 
     /// How many changes a machine holds.
     func changeCount(of machine: Machine) -> Int {
-        let found = try? machine.read { transaction throws(StoreError) in StoreContent(of: transaction).storedCount }
-        return Int(clamping: (found ?? nil) ?? 0)
+        let found = machine.look { transaction throws(StoreError) in StoreContent(of: transaction).storedCount }
+        return Int(clamping: found ?? 0)
     }
 }

@@ -186,7 +186,7 @@ extension World {
     private func needlessWait(of machine: Machine) -> Merge.Wait? {
         let now = machine.clock.wall(at: self.time)
         let founder = machine.founder
-        let found = try? machine.read { transaction throws(StoreError) -> Merge.Wait? in
+        return machine.look { transaction throws(StoreError) -> Merge.Wait? in
             var merge = Merge(now: now, founder: founder)
             let waits = try merge.waits(in: &transaction)
             for wait in waits.values {
@@ -199,22 +199,20 @@ extension World {
             }
             return nil
         }
-        return (found ?? nil) ?? nil
     }
 
     /// Whether something is stored, ready, and not applied: as after a disk refused to apply what had come due.
     private func isUnfinished(_ machine: Machine) -> Bool {
         let now = machine.clock.wall(at: self.time)
         let founder = machine.founder
-        let found = try? machine.read { transaction throws(StoreError) -> Bool in
+        return machine.look { transaction throws(StoreError) -> Bool in
             guard try StateChecks.isWaiting(of: founder, in: &transaction) else { return false }
             if try StateChecks.hasDueRestamps(of: founder, in: &transaction) { return true }
             // Others may wait for what is ready.
             var merge = Merge(now: now, founder: founder)
             let waits = try merge.waits(in: &transaction)
             return StateChecks.waitingSegments(in: transaction).contains { waits[$0] == nil }
-        }
-        return (found ?? nil) ?? true
+        } ?? true
     }
 
     private func checkResidue(_ core: [Machine]) {
@@ -228,11 +226,11 @@ extension World {
     private func checkAcquaintance(_ core: [Machine]) {
         for machine in core {
             guard let status = machine.observedStatus(at: self.time) else { continue }
-            let introduced = try? machine.read { transaction throws(StoreError) in
+            let introduced = machine.look { transaction throws(StoreError) in
                 transaction.segmentIndices.compactMap { transaction.segment($0).device }
             }
             let known = Set(status.peers.map(\.device) + [status.device])
-            guard let stranger = (introduced ?? nil)?.first(where: { !known.contains($0) }) else { continue }
+            guard let stranger = introduced?.first(where: { !known.contains($0) }) else { continue }
             self.record.find(.residue, "machine \(machine.number) holds changes of \(stranger), and does not know it")
         }
     }
@@ -247,10 +245,10 @@ extension World {
     private func keptByMistake(_ core: [Machine]) -> String? {
         for machine in core {
             let now = machine.clock.wall(at: self.time).advanced(byMilliseconds: World.unnoticedMilliseconds)
-            let found = try? machine.read { transaction throws(StoreError) in
+            let found = machine.look { transaction throws(StoreError) in
                 StateChecks.hasAppliedHeld(at: now, in: transaction)
             }
-            if (found ?? nil) ?? false { return "machine \(machine.number) keeps what its clock holds" }
+            if found ?? false { return "machine \(machine.number) keeps what its clock holds" }
         }
         return nil
     }
@@ -291,7 +289,7 @@ extension World {
             return
         }
         let writes = self.oracles.acknowledged.required.filter(\.isTimely)
-        let found = try? core[0].read { transaction throws(StoreError) -> AcknowledgedWrites.Write? in
+        let write = core[0].look { transaction throws(StoreError) -> AcknowledgedWrites.Write? in
             for write in writes {
                 let (replica, sequence) = (write.change.replica, write.change.sequence)
                 guard let place = try transaction.place(of: replica, sequence: sequence, hash: write.change.hash),
@@ -303,7 +301,7 @@ extension World {
             }
             return nil
         }
-        guard let write = (found ?? nil) ?? nil else { return }
+        guard let write else { return }
         let name = "\(ModelWords.short(write.change.replica)):\(write.change.sequence)"
         self.record.find(.timelyRestamped, "\(name) was written with a clock that was not ahead, and is restamped")
     }
@@ -312,7 +310,7 @@ extension World {
     private func missingWrite(of core: [Machine]) -> String? {
         let required = self.oracles.acknowledged.required.filter { !self.isHostile(self.machines[$0.author]) }
         guard !required.isEmpty else { return nil }
-        let found = try? core[0].read { transaction throws(StoreError) -> AcknowledgedWrites.Write? in
+        let write = core[0].look { transaction throws(StoreError) -> AcknowledgedWrites.Write? in
             for write in required {
                 let (replica, sequence) = (write.change.replica, write.change.sequence)
                 let place = try transaction.place(of: replica, sequence: sequence, hash: write.change.hash)
@@ -320,7 +318,7 @@ extension World {
             }
             return nil
         }
-        guard let write = (found ?? nil) ?? nil else { return nil }
+        guard let write else { return nil }
         let change = write.change
         return "\(ModelWords.short(change.replica)):\(change.sequence), held by \(write.holders.sorted()), is "
             + "gone from the core: \(change.hash.description.prefix(8))"
