@@ -25,7 +25,7 @@ package final class FileHandle {
     // MARK: - Calls
 
     private func read(_ target: UnsafeMutableRawBufferPointer, from offset: Int) -> Int32 {
-        guard self.isAlive, self.disk.enter(.read) == nil else { return ResultCode.read }
+        guard self.isAlive, self.disk.enters(.read) else { return ResultCode.read }
         let count = self.file.read(into: target, from: offset)
         guard count < target.count else { return SQLITE_OK }
         UnsafeMutableRawBufferPointer(rebasing: target[count...]).initializeMemory(as: UInt8.self, repeating: 0)
@@ -33,7 +33,7 @@ package final class FileHandle {
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
-        guard self.isAlive, self.disk.enter(.write) == nil else { return ResultCode.write }
+        guard self.isAlive, self.disk.enters(.write) else { return ResultCode.write }
         let growth = offset + bytes.count - self.file.content.count
         if growth > 0, !self.disk.mayGrow(by: growth) { return SQLITE_FULL }
         self.file.write(bytes, at: offset)
@@ -41,13 +41,13 @@ package final class FileHandle {
     }
 
     private func truncate(to byteCount: Int) -> Int32 {
-        guard self.isAlive, self.disk.enter(.truncate) == nil else { return ResultCode.truncate }
+        guard self.isAlive, self.disk.enters(.truncate) else { return ResultCode.truncate }
         self.file.truncate(to: byteCount)
         return SQLITE_OK
     }
 
     private func sync() -> Int32 {
-        guard self.isAlive, self.disk.enter(.sync) == nil else { return ResultCode.sync }
+        guard self.isAlive, self.disk.enters(.sync) else { return ResultCode.sync }
         self.disk.sync(self.file)
         return SQLITE_OK
     }

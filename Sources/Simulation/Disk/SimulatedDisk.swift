@@ -24,31 +24,24 @@ package final class SimulatedDisk {
 
     init(seed: UInt64) { self.random = LossGenerator(seed: seed) }
 
-    /// Why a call is not carried out.
-    package enum Refusal {
-        case off
-        case failure
-        case full
-    }
-
-    /// To be called first in every store call.
-    package func enter(_ call: DiskCall) -> Refusal? {
-        guard self.isOn else { return .off }
-        if self.isObserved { return nil }
+    /// Whether a store call is carried out; each is to ask first.
+    package func enters(_ call: DiskCall) -> Bool {
+        guard self.isOn else { return false }
+        if self.isObserved { return true }
         self.callCount += 1
         if call == .write || call == .truncate { self.changeCount += 1 }
         if let planned = self.faults.ending, self.callCount >= planned.call {
             self.faults.ending = nil
             self.ending = planned.1
             self.end(planned.1)
-            return .off
+            return false
         }
         if self.faults.failing == call {
             self.faults.failing = nil
             self.note(call)
-            return .failure
+            return false
         }
-        return nil
+        return true
     }
 
     /// Whether a file may grow by so many bytes, or be made.

@@ -54,7 +54,7 @@ final class VirtualFileSystem {
         }
         self.registration.pointee.xDelete = { vfs, name, _ in
             let system = VirtualFileSystem.of(vfs)
-            if system.disk.enter(.remove) != nil { return ResultCode.delete }
+            if !system.disk.enters(.remove) { return ResultCode.delete }
             guard let name, system.disk.file(String(cString: name)) != nil else { return ResultCode.nothingToDelete }
             system.disk.remove(String(cString: name))
             return SQLITE_OK
@@ -109,7 +109,7 @@ final class VirtualFileSystem {
     ) -> Int32 {
         guard let file else { return SQLITE_CANTOPEN }
         file.pointee.pMethods = nil
-        if self.disk.enter(.open) != nil { return SQLITE_CANTOPEN }
+        if !self.disk.enters(.open) { return SQLITE_CANTOPEN }
         let content: DiskFile
         if let name {
             let path = String(cString: name)

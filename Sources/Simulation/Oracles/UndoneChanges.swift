@@ -74,7 +74,7 @@ struct UndoneOperations {
     private var count = 0
     private(set) var hasKept = false
 
-    mutating func note(_ report: UndoReport, isRedo: Bool) {
+    mutating func note(_ report: UndoReport) {
         self.count += 1
         if !report.kept.isEmpty { self.hasKept = true }
     }

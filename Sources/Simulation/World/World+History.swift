@@ -86,7 +86,7 @@ extension World {
         var check = UndoCheck(before: before, after: after, report: report, isRedo: isRedo)
         check.hasKept = self.oracles.undos.hasKept
         self.note(.undo, check.problem ?? machine.undos.problem(with: check), on: machine)
-        if let report { self.oracles.undos.note(report, isRedo: isRedo) }
+        if let report { self.oracles.undos.note(report) }
     }
 
     /// Makes an object what it was when the peer's user last kept a state in mind.
