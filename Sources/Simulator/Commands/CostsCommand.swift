@@ -65,17 +65,11 @@ struct CostsCommand: ParsableCommand {
         let own = device.write(.set(Expense.object(999_999), name: "own", value: .int(1)))
         let next = device.write(.set(Expense.object(999_999), name: "own", value: .int(2)))
         let name = member.refusal.map { expense.name + " (\($0))" } ?? expense.name
-        print(
-            Self.line(
-                name,
-                [
-                    Self.text(sent / 1_000), Self.text(time / 1_000_000), Self.text(time / 1_000 / sent),
-                    Self.text(memory / 1_000_000), Self.text(memory / sent), Self.text(disk / 1_000_000),
-                    Self.text(disk / sent), Self.text(Double(own) / 1_000_000),
-                    Self.text(Double(next) / 1_000_000),
-                ]
-            )
-        )
+        let columns = [
+            sent / 1_000, time / 1_000_000, time / 1_000 / sent, memory / 1_000_000, memory / sent, disk / 1_000_000,
+            disk / sent, Double(own) / 1_000_000, Double(next) / 1_000_000,
+        ]
+        print(Self.line(name, columns.map { Self.text($0) }))
     }
 
     private static func line(_ name: String, _ columns: [String]) -> String {

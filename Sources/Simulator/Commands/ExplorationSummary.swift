@@ -38,9 +38,7 @@ struct ExplorationSummary {
                 "shown": .array(result.exploration.findings.map { self.json($0, result.exploration) }),
             ])
         }
-        var bytes: [UInt8] = []
-        JSON.object(["wall_milliseconds": .int(Int64(seconds * 1_000)), "scopes": .array(scopes)]).append(to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        return JSON.object(["wall_milliseconds": .int(Int64(seconds * 1_000)), "scopes": .array(scopes)]).text
     }
 
     private func json(_ finding: ExhaustiveFinding, _ result: Exploration) -> JSON {

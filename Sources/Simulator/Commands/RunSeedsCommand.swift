@@ -18,9 +18,7 @@ struct RunSeedsCommand: ParsableCommand {
     @Flag(help: "Print the summary as JSON.")
     var json = false
 
-    func validate() throws {
-        try (0...100).check(self.twice, "percentage --twice", "0 to 100")
-    }
+    func validate() throws { try (0...100).check(self.twice, "percentage --twice", "0 to 100") }
 
     func run() throws {
         _ = try self.world.limits()
