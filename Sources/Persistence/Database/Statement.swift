@@ -25,51 +25,30 @@ struct Statement {
 
     // MARK: - Binding
 
-    func bind(_ position: Int32, _ value: Int64) { sqlite3_bind_int64(self.handle, self.offset + position, value) }
+    /// Binds a value from a parameter on, counted from 1.
+    func bind(_ position: Int32, _ value: some Bindable) { value.bind(to: self, at: position) }
 
-    func bind(_ position: Int32, _ value: Int64?) {
-        if let value { self.bind(position, value) } else { self.bindNull(position) }
-    }
-
-    func bind(_ position: Int32, _ value: UInt32) { self.bind(position, Int64(value)) }
-
-    /// Binds the bit pattern: SQLite's integers are signed.
-    func bind(_ position: Int32, bits value: UInt64) { self.bind(position, Int64(bitPattern: value)) }
-
-    func bind(_ position: Int32, _ value: Bool) { self.bind(position, Int64(value ? 1 : 0)) }
-
-    func bind(_ position: Int32, _ value: Double) { sqlite3_bind_double(self.handle, self.offset + position, value) }
-
-    func bindNull(_ position: Int32) { sqlite3_bind_null(self.handle, self.offset + position) }
-
-    func bind(_ position: Int32, _ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { self.bind(position, $0, destructor: Statement.copied) }
-    }
-
-    func bind(_ position: Int32, _ bytes: [UInt8]?) {
-        if let bytes { self.bind(position, bytes) } else { self.bindNull(position) }
-    }
-
-    /// Binds a change as the first two parameters.
-    func bind(_ point: SegmentPoint) {
-        self.bind(1, point.segment.rawValue)
-        self.bind(2, bits: point.sequence)
-    }
-
-    func bind(_ position: Int32, _ text: String) {
-        var text = text
-        text.withUTF8 { self.bindText(position, UnsafeRawBufferPointer($0), destructor: Statement.copied) }
-    }
-
-    func bind(_ position: Int32, _ id: Bytes16) {
-        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) {
-            self.bind(position, $0, destructor: Statement.copied)
+    /// Binds values from the first parameter on, one behind the other.
+    func bindAll<each Value: Bindable>(_ values: repeat each Value) {
+        var position: Int32 = 1
+        for value in repeat each values {
+            value.bind(to: self, at: position)
+            position += Swift.type(of: value).parameterCount
         }
     }
 
-    /// Binds the id of an object as text; nil as text that comes before every id.
-    func bind(_ position: Int32, _ id: ObjectID?) {
-        (id?.characters ?? []).withUnsafeBytes { self.bindText(position, $0, destructor: Statement.copied) }
+    func bindNull(_ position: Int32) { sqlite3_bind_null(self.handle, self.offset + position) }
+
+    func bind(_ position: Int32, integer: Int64) { sqlite3_bind_int64(self.handle, self.offset + position, integer) }
+
+    func bind(_ position: Int32, double: Double) { sqlite3_bind_double(self.handle, self.offset + position, double) }
+
+    func bind(_ position: Int32, copying bytes: UnsafeRawBufferPointer) {
+        self.bind(position, bytes, destructor: Statement.copied)
+    }
+
+    func bind(_ position: Int32, copyingText bytes: UnsafeRawBufferPointer) {
+        self.bindText(position, bytes, destructor: Statement.copied)
     }
 
     /// Binds a blob that stays where it is until the statement has been stepped.
@@ -101,6 +80,37 @@ struct Statement {
         }
     }
 
+    // MARK: - Whole uses
+
+    /// Runs a statement that returns no rows, with values for its parameters, and makes it ready for the next use.
+    func run<each Value: Bindable>(_ values: repeat each Value) throws(StoreError) {
+        self.bindAll(repeat each values)
+        _ = try self.step()
+        self.reset()
+    }
+
+    /// What is read of the first row; nil if there is none.
+    func first<Content, each Value: Bindable>(
+        _ values: repeat each Value,
+        read: (Statement) throws(StoreError) -> Content
+    ) throws(StoreError) -> Content? {
+        self.bindAll(repeat each values)
+        defer { self.reset() }
+        return try self.step() ? try read(self) : nil
+    }
+
+    /// What is read of each row.
+    func rows<Content, each Value: Bindable>(
+        _ values: repeat each Value,
+        read: (Statement) throws(StoreError) -> Content
+    ) throws(StoreError) -> [Content] {
+        self.bindAll(repeat each values)
+        defer { self.reset() }
+        var contents: [Content] = []
+        while try self.step() { contents.append(try read(self)) }
+        return contents
+    }
+
     // MARK: - Stepping
 
     /// Moves to the next row; false after the last one.
@@ -113,12 +123,6 @@ struct Statement {
             self.reset()
             throw error
         }
-    }
-
-    /// Runs a statement that returns no rows, and makes it ready for the next use.
-    func run() throws(StoreError) {
-        _ = try self.step()
-        self.reset()
     }
 
     func reset() { sqlite3_reset(self.handle) }
@@ -158,6 +162,10 @@ struct Statement {
             low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         )
     }
+
+    func object(_ column: Int32) -> ObjectIndex { ObjectIndex(rawValue: self.uint32(column)) }
+
+    func name(_ column: Int32) -> NameIndex { NameIndex(rawValue: self.uint32(column)) }
 
     func objectID(_ column: Int32) throws(StoreError) -> ObjectID {
         let characters = self.bytes(column)

@@ -46,9 +46,7 @@ final class PoolReader: @unchecked Sendable {
     }
 
     private func currentDataVersion() throws(StoreError) -> Int64 {
-        let statement = try self.statements[.dataVersion]
-        defer { statement.reset() }
-        return try statement.step() ? statement.int64(0) : 0
+        try self.statements[.dataVersion].first { $0.int64(0) } ?? 0
     }
 
     /// Takes note of what others have committed.

@@ -37,15 +37,12 @@ struct OperationReader {
         let kind = StoredKind.kind(self.statement.int64(1))
         var row = Row(
             kind: kind,
-            object: ObjectIndex(rawValue: self.statement.uint32(2)),
+            object: self.statement.object(2),
             operand: self.statement.isNull(3) ? nil : self.statement.int64(3),
             grant: self.statement.isNull(4) ? nil : self.statement.int64(4)
         )
         if kind == .create, row.operand != nil {
-            row.creation = (
-                type: NameIndex(rawValue: self.statement.uint32(3)),
-                kind: NameIndex(rawValue: self.statement.uint32(5))
-            )
+            row.creation = (type: self.statement.name(3), kind: self.statement.name(5))
             self.payload.removeAll(keepingCapacity: true)
         } else {
             self.payload = try Self.payload(of: number, self.statement, kindAt: 1, valueAt: 5)

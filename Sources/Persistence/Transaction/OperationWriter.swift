@@ -40,14 +40,14 @@ struct OperationWriter {
         let bytes = UnsafeRawBufferPointer(rebasing: self.payload[range])
         try self.rows.write(nextOf: count) { row in
             row.bind(1, references.number)
-            row.bind(3, references.object.map { Int64($0.rawValue) })
+            row.bind(3, references.object)
             row.bind(OperationWriter.operand, references.operand)
             row.bind(5, references.grant)
             if operation.kind == .set, OperationWriter.bind(value: bytes, to: row) { return }
-            row.bind(OperationWriter.kind, Int64(operation.kind.rawValue))
+            row.bind(OperationWriter.kind, operation.kind)
             if let creation = references.creation {
-                row.bind(OperationWriter.operand, creation.type.rawValue)
-                row.bind(OperationWriter.value, creation.kind.rawValue)
+                row.bind(OperationWriter.operand, creation.type)
+                row.bind(OperationWriter.value, creation.kind)
             } else if bytes.isEmpty {
                 row.bindNull(OperationWriter.value)
             } else {

@@ -214,6 +214,12 @@ extension RegisterKey {
     /// The key of the register's row: the object's number above the name's.
     var rowNumber: Int64 { Int64(self.object.rawValue) << 32 | Int64(self.name.rawValue) }
 
+    /// The key that comes before all others of an object.
+    static func first(of object: ObjectIndex) -> RegisterKey { Self(object: object, name: NameIndex(rawValue: 0)) }
+
+    /// The key that comes behind all properties of an object: that of its creations and deletions.
+    static func last(of object: ObjectIndex) -> RegisterKey { Self(object: object, name: .lifetime) }
+
     init(rowNumber: Int64) {
         self.init(
             object: ObjectIndex(rawValue: UInt32(truncatingIfNeeded: rowNumber >> 32)),

@@ -119,18 +119,18 @@ extension SQLiteTransaction {
         for entry in run.contextEntries[change.contextRange] {
             StoredBytes.encode(entry, firstSegment: self.firstSegment(of: entry.replica), to: &context)
         }
-        let statement = try self.statements[.insertChange]
-        statement.bind(point)
-        statement.bind(3, bits: change.stamp.rawValue)
-        statement.bind(4, operations)
-        statement.bind(5, Int64(size.operationCount))
-        statement.bind(6, Int64(size.byteCount))
-        statement.bind(7, context)
-        statement.bind(8, Redaction(change).rawValue)
-        statement.bind(9, Array(run.blinding(of: change)))
-        statement.bind(10, hash.bytes.array)
-        statement.bind(11, redacted)
-        try statement.run()
+        try self.statements[.insertChange].run(
+            point,
+            change.stamp,
+            operations,
+            size.operationCount,
+            size.byteCount,
+            context,
+            Redaction(change),
+            Array(run.blinding(of: change)),
+            hash.bytes,
+            redacted
+        )
     }
 
     // MARK: - Signatures
@@ -156,24 +156,17 @@ extension SQLiteTransaction {
             joined += last.size
             joined.changeCount = Int(point.sequence - start)
             if SignatureThinning.limits.allow(joined) {
-                let statement = try self.statements[.deleteSignature]
-                statement.bind(SegmentPoint(segment: point.segment, sequence: last.sequence))
-                try statement.run()
+                try self.statements[.deleteSignature].run(point.segment, last.sequence)
                 size = joined
             }
         }
-        let statement = try self.statements[.insertSignature]
-        statement.bind(point)
-        statement.bind(3, Int64(size.operationCount))
-        statement.bind(4, Int64(size.byteCount))
-        statement.bind(5, signature.array)
-        try statement.run()
+        try self.statements[.insertSignature].run(point, size.operationCount, size.byteCount, signature.array)
     }
 
     private func lastSignatures(of segment: SegmentIndex) throws(StoreError) -> [(sequence: UInt64, size: ChangeSize)] {
         let statement = try self.statements[.lastSignatures]
         defer { statement.reset() }
-        statement.bind(1, segment.rawValue)
+        statement.bind(1, segment)
         var signatures: [(sequence: UInt64, size: ChangeSize)] = []
         while try statement.step() {
             let (operationCount, byteCount) = (statement.int64(1), statement.int64(2))
@@ -202,31 +195,15 @@ extension SQLiteTransaction {
     private func grantNumber(_ grant: GrantID) throws(StoreError) -> Int64 {
         if let number = self.identifiers.grants[grant] { return number }
         let number: Int64
-        if let stored = try self.storedGrant(grant) {
+        if let stored = try self.statements[.grantByContent].first(grant, read: { $0.int64(0) }) {
             number = stored
         } else {
             number = self.identifiers.next.grant
-            let statement = try self.statements[.insertGrant]
-            SQLiteTransaction.bind(grant, to: statement)
-            statement.bind(4, number)
-            try statement.run()
+            try self.statements[.insertGrant].run(grant, number)
             self.identifiers.next.grant += 1
         }
         self.identifiers.grants[grant] = number
         return number
-    }
-
-    private func storedGrant(_ grant: GrantID) throws(StoreError) -> Int64? {
-        let statement = try self.statements[.grantByContent]
-        defer { statement.reset() }
-        SQLiteTransaction.bind(grant, to: statement)
-        return try statement.step() ? statement.int64(0) : nil
-    }
-
-    private static func bind(_ grant: GrantID, to statement: Statement) {
-        statement.bind(1, grant.dot.replica.bytes)
-        statement.bind(2, bits: grant.dot.sequence)
-        statement.bind(3, grant.index)
     }
 }
 

@@ -14,44 +14,29 @@ extension SQLiteTransaction {
     /// - Complexity: O(log *n* + *m*) for *m* objects of *n*.
     package func changedObjects(after place: ChangePlace, limit: Int) throws(StoreError) -> [ChangedObject] {
         try self.flush()
-        let statement = try self.statements[.changedObjects]
-        defer { statement.reset() }
-        statement.bind(1, place.commit)
-        statement.bind(2, place.object)
-        statement.bind(3, Int64(limit))
-        var found: [ChangedObject] = []
-        while try statement.step() { found.append(ChangedObject(statement)) }
-        return found
+        return try self.statements[.changedObjects].rows(place.commit, place.object, limit) { ChangedObject($0) }
     }
 
     /// Which commits changed an object last.
     package func changes(of object: ObjectIndex) throws(StoreError) -> ChangedObject? {
         try self.flush()
-        let statement = try self.statements[.changesOfObject]
-        defer { statement.reset() }
-        statement.bind(1, object.rawValue)
-        return try statement.step() ? ChangedObject(statement) : nil
+        return try self.statements[.changesOfObject].first(object) { ChangedObject($0) }
     }
 
     /// The segment of the last move of an object that has effect; nil if there is none.
     package func segmentOfLastMove(of object: ObjectIndex) throws(StoreError) -> SegmentIndex? {
-        let statement = try self.statements[.lastMove]
-        defer { statement.reset() }
-        statement.bind(1, object.rawValue)
-        return try self.segment(statement)
+        try self.statements[.lastMove].first(object) { row throws(StoreError) in try self.segment(row) }
     }
 
     /// The segment of the last deletion of an object; nil if there is none.
     package func segmentOfLastDeletion(of object: ObjectIndex) throws(StoreError) -> SegmentIndex? {
-        let statement = try self.statements[.lastDeletion]
-        defer { statement.reset() }
-        statement.bind(1, RegisterKey(object: object, name: .lifetime).rowNumber)
-        return try self.segment(statement)
+        try self.statements[.lastDeletion].first(RegisterKey.last(of: object)) { row throws(StoreError) in
+            try self.segment(row)
+        }
     }
 
-    private func segment(_ statement: Statement) throws(StoreError) -> SegmentIndex? {
-        guard try statement.step() else { return nil }
-        guard let segment = UInt32(exactly: statement.int64(0)), segment < self.segmentCount else {
+    private func segment(_ row: Statement) throws(StoreError) -> SegmentIndex {
+        guard let segment = UInt32(exactly: row.int64(0)), segment < self.segmentCount else {
             throw .damaged("a row of the database names a segment that cannot be")
         }
         return SegmentIndex(rawValue: segment)
@@ -67,9 +52,7 @@ extension SQLiteTransaction {
         try self.flush()
         let statement = try self.statements[.changedRegisters]
         defer { statement.reset() }
-        statement.bind(1, RegisterKey(object: object, name: NameIndex(rawValue: 0)).rowNumber)
-        statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
-        statement.bind(3, commit)
+        statement.bindAll(RegisterKey.first(of: object), RegisterKey.last(of: object), commit)
         var found: [(name: NameIndex, register: Register)] = []
         while try statement.step() {
             let name = RegisterKey(rowNumber: statement.int64(5)).name
@@ -83,9 +66,7 @@ extension SQLiteTransaction {
 
     /// The same as all connections see it, between two transactions.
     package func storedLastCommit() throws(StoreError) -> Int64 {
-        let statement = try self.statements[.lastCommit]
-        defer { statement.reset() }
-        let last = try statement.step() ? statement.int64(0) : 0
+        let last = try self.statements[.lastCommit].first { $0.int64(0) } ?? 0
         guard (0..<Int64.max / 2).contains(last) else {
             throw .damaged("an object in the database was changed by a commit that cannot be")
         }
@@ -118,7 +99,7 @@ package struct ChangedObject: Hashable, Sendable {
     package var placed: Int64
 
     init(_ statement: Statement) {
-        self.index = ObjectIndex(rawValue: statement.uint32(0))
+        self.index = statement.object(0)
         (self.changed, self.shown) = (statement.int64(1), statement.int64(2))
         (self.hidden, self.placed) = (statement.int64(3), statement.int64(4))
     }

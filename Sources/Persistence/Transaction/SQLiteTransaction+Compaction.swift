@@ -12,19 +12,17 @@ extension SQLiteTransaction {
             try self.deleteOperations(first..<first + Int64(change.operationCount))
         } else {
             for (index, operation) in run.operations.enumerated() where operation.kind == .redacted {
-                let statement = try self.statements[.replaceOperation]
-                statement.bind(1, first + Int64(index))
-                statement.bind(2, Array(run.payload[operation.payloadRange]))
-                try statement.run()
+                let payload = Array(run.payload[operation.payloadRange])
+                try self.statements[.replaceOperation].run(first + Int64(index), payload)
             }
         }
-        let statement = try self.statements[.replaceChange]
-        statement.bind(point)
-        statement.bind(3, Redaction(change).rawValue)
-        statement.bind(4, Array(run.blinding(of: change)))
-        statement.bind(5, Int64(run.size(of: change).byteCount))
-        statement.bind(6, Self.redactedProperties(of: change, in: run, indexes))
-        try statement.run()
+        try self.statements[.replaceChange].run(
+            point,
+            Redaction(change),
+            Array(run.blinding(of: change)),
+            run.size(of: change).byteCount,
+            Self.redactedProperties(of: change, in: run, indexes)
+        )
     }
 
     package func repairChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
@@ -39,20 +37,17 @@ extension SQLiteTransaction {
             try self.deleteOperations(first..<first + Int64(change.operationCount))
         }
         try self.insertOperations(of: change, in: run, indexes, from: first)
-        let statement = try self.statements[.repairChange]
-        statement.bind(point)
-        statement.bind(3, first)
-        statement.bind(4, Redaction(change).rawValue)
-        statement.bind(5, Array(run.blinding(of: change)))
-        statement.bind(6, Int64(run.size(of: change).byteCount))
-        try statement.run()
+        try self.statements[.repairChange].run(
+            point,
+            first,
+            Redaction(change),
+            Array(run.blinding(of: change)),
+            run.size(of: change).byteCount
+        )
     }
 
     private func deleteOperations(_ numbers: Range<Int64>) throws(StoreError) {
-        let statement = try self.statements[.deleteOperations]
-        statement.bind(1, numbers.lowerBound)
-        statement.bind(2, numbers.upperBound - 1)
-        try statement.run()
+        try self.statements[.deleteOperations].run(numbers.lowerBound, numbers.upperBound - 1)
     }
 
     /// The number of a change's first operation, and whether all are redacted, so that none has a row.
@@ -61,7 +56,7 @@ extension SQLiteTransaction {
     ) {
         let statement = try self.statements[.changeOperations]
         defer { statement.reset() }
-        statement.bind(point)
+        statement.bind(1, point)
         guard try statement.step(), statement.int64(1) == count else {
             throw .damaged("change \(point.sequence) of a replica in the log is not the one to be replaced")
         }
@@ -85,32 +80,21 @@ extension SQLiteTransaction {
 
     package func redactedWrites(at key: RegisterKey) throws(StoreError) -> RedactedWrites? {
         guard try self.hasAnyRedacted() else { return nil }
-        let statement = try self.statements[.redactedWrites]
-        defer { statement.reset() }
-        statement.bind(1, key.rowNumber)
-        guard try statement.step() else { return nil }
-        let count = statement.int64(0)
-        guard (1...Self.writeCountMax).contains(count),
-            let first = try? StoredBytes.seenSegments(statement.bytes(1)),
-            let last = try? StoredBytes.seenSegments(statement.bytes(2)),
-            max(first.endOfLines, last.endOfLines) <= self.segmentCount
-        else { throw .damaged("a property in the database has dropped writes that there cannot be") }
-        return RedactedWrites(count: count, first: first, last: last, lastStamp: Stamp(rawValue: statement.bits(3)))
+        return try self.statements[.redactedWrites].first(key) { row throws(StoreError) in
+            let count = row.int64(0)
+            guard (1...Self.writeCountMax).contains(count),
+                let first = try? StoredBytes.seenSegments(row.bytes(1)),
+                let last = try? StoredBytes.seenSegments(row.bytes(2)),
+                max(first.endOfLines, last.endOfLines) <= self.segmentCount
+            else { throw .damaged("a property in the database has dropped writes that there cannot be") }
+            return RedactedWrites(count: count, first: first, last: last, lastStamp: Stamp(rawValue: row.bits(3)))
+        }
     }
 
     package func setRedactedWrites(_ redacted: RedactedWrites?, at key: RegisterKey) throws(StoreError) {
-        guard let redacted else {
-            let statement = try self.statements[.deleteRedacted]
-            statement.bind(1, key.rowNumber)
-            return try statement.run()
-        }
-        let statement = try self.statements[.setRedacted]
-        statement.bind(1, key.rowNumber)
-        statement.bind(2, redacted.count)
-        statement.bind(3, StoredBytes.encode(redacted.first))
-        statement.bind(4, StoredBytes.encode(redacted.last))
-        statement.bind(5, bits: redacted.lastStamp.rawValue)
-        try statement.run()
+        guard let redacted else { return try self.statements[.deleteRedacted].run(key) }
+        let (first, last) = (StoredBytes.encode(redacted.first), StoredBytes.encode(redacted.last))
+        try self.statements[.setRedacted].run(key, redacted.count, first, last, redacted.lastStamp)
         self.hasRedacted = true
     }
 
@@ -119,20 +103,14 @@ extension SQLiteTransaction {
         limit: Int
     ) throws(StoreError) -> [RegisterKey] {
         guard try self.hasAnyRedacted() else { return [] }
-        let statement = try self.statements[.redactedFrom]
-        defer { statement.reset() }
-        statement.bind(1, key?.rowNumber ?? -1)
-        statement.bind(2, Int64(limit))
-        var found: [RegisterKey] = []
-        while try statement.step() { found.append(RegisterKey(rowNumber: statement.int64(0))) }
-        return found
+        return try self.statements[.redactedFrom].rows(key?.rowNumber ?? -1, limit) { row in
+            RegisterKey(rowNumber: row.int64(0))
+        }
     }
 
     private func hasAnyRedacted() throws(StoreError) -> Bool {
         if let known = self.hasRedacted { return known }
-        let statement = try self.statements[.hasRedacted]
-        defer { statement.reset() }
-        let hasRedacted = try statement.step() && statement.bool(0)
+        let hasRedacted = try self.statements[.hasRedacted].first { $0.bool(0) } ?? false
         self.hasRedacted = hasRedacted
         return hasRedacted
     }

@@ -2,11 +2,9 @@ package import CRDTCore
 
 extension SQLiteTransaction {
     package func header(at point: SegmentPoint) throws(StoreError) -> ChangeHeader? {
-        let statement = try self.statements[.changeHeader]
-        defer { statement.reset() }
-        statement.bind(point)
-        guard try statement.step() else { return nil }
-        return ChangeHeader(stamp: Stamp(rawValue: statement.bits(0)), hash: try statement.hash(1))
+        try self.statements[.changeHeader].first(point) { row throws(StoreError) in
+            ChangeHeader(stamp: Stamp(rawValue: row.bits(0)), hash: try row.hash(1))
+        }
     }
 
     package func contexts(
@@ -14,19 +12,15 @@ extension SQLiteTransaction {
         after sequence: UInt64,
         through last: UInt64
     ) throws(StoreError) -> [Point] {
-        let statement = try self.statements[.contexts]
-        defer { statement.reset() }
-        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
-        statement.bind(3, bits: last)
-        var points: [Point] = []
-        while try statement.step() { points += try self.points(statement, at: 0) }
-        return points
+        try self.statements[.contexts].rows(segment, sequence, last) { row throws(StoreError) in
+            try self.points(row, at: 0)
+        }.flatMap { $0 }
     }
 
     package func edit(_ write: WriteReference) throws(StoreError) -> Edit? {
         let statement = try self.statements[.changeOperations]
         defer { statement.reset() }
-        statement.bind(write.point)
+        statement.bind(1, write.point)
         guard try statement.step(), Int64(write.index) < statement.int64(1) else { return nil }
         if statement.int64(2) == Redaction.redacted.rawValue {
             let properties = try self.redactedProperties(statement, at: 3)
@@ -140,7 +134,7 @@ extension SQLiteTransaction {
     ) throws(StoreError) -> LoadedChanges {
         let statement = try self.statements[.changesFrom]
         defer { statement.reset() }
-        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
+        statement.bindAll(segment, sequence)
         var loaded = LoadedChanges()
         var size = ChangeSize.zero
         var next = sequence
@@ -235,32 +229,20 @@ extension SQLiteTransaction {
         from sequence: UInt64,
         limit: UInt64
     ) throws(StoreError) -> UInt64? {
-        if let end = try self.signedSequence(.signatureUpTo, segment, limit), end >= sequence { return end }
-        guard let end = try self.signedSequence(.signatureFrom, segment, limit) else { return nil }
-        guard end >= limit else { throw .damaged("a signature in the log cannot be where it is") }
-        return end
-    }
-
-    private func signedSequence(
-        _ query: StoreQuery,
-        _ segment: SegmentIndex,
-        _ sequence: UInt64
-    ) throws(StoreError) -> UInt64? {
-        let statement = try self.statements[query]
-        defer { statement.reset() }
-        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
-        return try statement.step() ? statement.bits(0) : nil
+        let last = try self.statements[.signatureUpTo].first(segment, limit) { $0.bits(0) }
+        if let last, last >= sequence { return last }
+        let next = try self.statements[.signatureFrom].first(segment, limit) { $0.bits(0) }
+        guard next ?? .max >= limit else { throw .damaged("a signature in the log cannot be where it is") }
+        return next
     }
 
     private func signature(of segment: SegmentIndex, sequence: UInt64) throws(StoreError) -> Signature? {
-        let statement = try self.statements[.signatureAt]
-        defer { statement.reset() }
-        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
-        guard try statement.step() else { return nil }
-        guard let signature = Signature(statement.bytes(0)) else {
-            throw .damaged("a signature in the log has the wrong length")
+        try self.statements[.signatureAt].first(segment, sequence) { row throws(StoreError) in
+            guard let signature = Signature(row.bytes(0)) else {
+                throw .damaged("a signature in the log has the wrong length")
+            }
+            return signature
         }
-        return signature
     }
 
     // MARK: - Operations
@@ -304,12 +286,12 @@ extension SQLiteTransaction {
     }
 
     private func grant(_ number: Int64) throws(StoreError) -> GrantID {
-        let statement = try self.statements[.grantByNumber]
-        defer { statement.reset() }
-        statement.bind(1, number)
-        guard try statement.step() else { throw .damaged("grant \(number) is missing from the database") }
-        let replica = ReplicaID(bytes: try statement.bytes16(0))
-        return GrantID(dot: Dot(replica: replica, sequence: statement.bits(1)), index: statement.uint32(2))
+        let grant = try self.statements[.grantByNumber].first(number) { row throws(StoreError) in
+            let dot = Dot(replica: ReplicaID(bytes: try row.bytes16(0)), sequence: row.bits(1))
+            return GrantID(dot: dot, index: row.uint32(2))
+        }
+        guard let grant else { throw .damaged("grant \(number) is missing from the database") }
+        return grant
     }
 }
 

@@ -5,20 +5,12 @@ package import CRDTCore
 extension SQLiteTransaction {
     package func addMove(_ move: MoveRecord) throws(StoreError) {
         let statement = try self.statements[.insertMove]
-        SQLiteTransaction.bind(move.write, to: statement)
-        statement.bind(5, move.object.rawValue)
-        statement.bind(6, move.parent.map { Int64($0.rawValue) })
-        statement.bind(7, move.position.bytes)
-        statement.bind(8, move.isEffective)
-        try statement.run()
+        try statement.run(move.write, move.object, move.parent, move.position.bytes, move.isEffective)
         if move.isEffective { self.placements.note(move) }
     }
 
     package func setMove(_ move: MoveRecord) throws(StoreError) {
-        let statement = try self.statements[.setMove]
-        SQLiteTransaction.bind(move.write, to: statement)
-        statement.bind(5, move.isEffective)
-        try statement.run()
+        try self.statements[.setMove].run(move.write, move.isEffective)
         if !move.isEffective { self.placements.noteChanged(move.object) }
     }
 
@@ -26,17 +18,13 @@ extension SQLiteTransaction {
         _ write: WriteReference,
         of object: ObjectIndex
     ) throws(StoreError) -> WriteReference? {
-        let statement = try self.statements[.deleteMove]
-        defer { statement.reset() }
-        SQLiteTransaction.bind(write, to: statement)
-        statement.bind(5, object.rawValue)
         self.placements.noteChanged(object)
-        return try statement.step() ? write : nil
+        return try self.statements[.deleteMove].first(write, object) { _ in write }
     }
 
     package func objectsWithOpenMoves() throws(StoreError) -> [ObjectIndex] {
         try self.flush()
-        return try SQLiteTransaction.indexes(try self.statements[.objectsWithOpenMoves])
+        return try self.statements[.objectsWithOpenMoves].rows { $0.object(0) }
     }
 
     package func moves(after write: WriteReference) throws(StoreError) -> [MoveRecord] {
@@ -44,8 +32,7 @@ extension SQLiteTransaction {
         let statement = try self.statements[.movesInRange]
         defer { statement.reset() }
         for range in SignedRange.from(write.stamp) {
-            statement.bind(1, range.lowerBound)
-            statement.bind(2, range.upperBound)
+            statement.bindAll(range.lowerBound, range.upperBound)
             while try statement.step() {
                 let move = try self.move(statement)
                 if self.precedes(write, move.write) { moves.append(move) }
@@ -60,8 +47,7 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         var count = 0
         for range in SignedRange.from(stamp) {
-            statement.bind(1, range.lowerBound)
-            statement.bind(2, range.upperBound)
+            statement.bindAll(range.lowerBound, range.upperBound)
             while count < limit, try statement.step() { count += 1 }
             statement.reset()
         }
@@ -85,41 +71,27 @@ extension SQLiteTransaction {
 
     package func moves(of object: ObjectIndex) throws(StoreError) -> [MoveRecord] {
         try self.flush()
-        let statement = try self.statements[.allMovesOfObject]
-        defer { statement.reset() }
-        statement.bind(1, object.rawValue)
-        var moves: [MoveRecord] = []
-        while try statement.step() { moves.append(try self.move(statement)) }
-        return moves
+        return try self.statements[.allMovesOfObject].rows(object) { row throws(StoreError) in try self.move(row) }
     }
 
     package func objectsEverBelow(_ parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex] {
         try self.flush()
-        if let parent {
-            let statement = try self.statements[.objectsMovedBelow]
-            statement.bind(1, parent.rawValue)
-            return try SQLiteTransaction.indexes(statement)
-        }
-        try self.listUnplaced()
-        var found = Set(try SQLiteTransaction.indexes(try self.statements[.objectsMovedToRoot]))
+        let moved = try self.statements[.objectsMovedBelow].rows(parent) { $0.object(0) }
+        if parent != nil { return moved }
         // All begin at the root; most are put elsewhere as they are created.
-        found.formUnion(try self.unplacedObjects())
-        return Array(found)
+        try self.listUnplaced()
+        return Array(Set(moved).union(try self.unplacedObjects()))
     }
 
     package func movesWithoutEffect() throws(StoreError) -> [MoveRecord] {
         var found: [MoveRecord] = []
-        for object in try self.objectsWithoutEffect() {
+        for object in try self.statements[.objectsWithoutEffect].rows(read: { $0.object(0) }) {
             guard let move = try self.lastMove(of: object, isEffective: false, before: nil) else { continue }
             let effective = try self.lastMove(of: object, isEffective: true, before: nil)
             if let effective, self.precedes(move.write, effective.write) { continue }
             found.append(move)
         }
         return found.sorted { self.precedes($0.write, $1.write) }
-    }
-
-    private func objectsWithoutEffect() throws(StoreError) -> [ObjectIndex] {
-        try SQLiteTransaction.indexes(try self.statements[.objectsWithoutEffect])
     }
 
     /// The last move of an object, of those with effect or of those without, before a write if one is given.
@@ -132,10 +104,7 @@ extension SQLiteTransaction {
         let statement = try self.statements[.movesOfObject]
         defer { statement.reset() }
         for range in SignedRange.upTo(write?.stamp ?? stamp) {
-            statement.bind(1, object.rawValue)
-            statement.bind(2, isEffective)
-            statement.bind(3, range.lowerBound)
-            statement.bind(4, range.upperBound)
+            statement.bindAll(object, isEffective, range.lowerBound, range.upperBound)
             // Rows come with falling stamps; among those with the highest that has any, the last one is wanted.
             var best: MoveRecord?
             while try statement.step() {
@@ -160,19 +129,11 @@ extension SQLiteTransaction {
         return isOrdered ? moves : moves.sorted { self.precedes($0.write, $1.write) }
     }
 
-    /// Binds a write to four parameters: stamp, segment, sequence, index.
-    static func bind(_ write: WriteReference, to statement: Statement, at first: Int32 = 1) {
-        statement.bind(first, bits: write.stamp.rawValue)
-        statement.bind(first + 1, write.segment.rawValue)
-        statement.bind(first + 2, bits: write.sequence)
-        statement.bind(first + 3, write.index)
-    }
-
     private func move(_ statement: Statement) throws(StoreError) -> MoveRecord {
         MoveRecord(
             write: try self.write(statement),
-            object: ObjectIndex(rawValue: statement.uint32(4)),
-            parent: statement.isNull(5) ? nil : ObjectIndex(rawValue: statement.uint32(5)),
+            object: statement.object(4),
+            parent: statement.isNull(5) ? nil : statement.object(5),
             position: Position(bytes: statement.bytes(6)),
             isEffective: statement.bool(7)
         )

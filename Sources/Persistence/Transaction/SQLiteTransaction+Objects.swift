@@ -32,31 +32,20 @@ extension SQLiteTransaction {
 
     package func children(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex] {
         try self.flush()
-        let statement = try self.statements[parent == nil ? .rootChildren : .children]
-        if let parent { statement.bind(1, parent.rawValue) }
-        return try SQLiteTransaction.indexes(statement)
+        return try self.statements[.children].rows(parent) { $0.object(0) }
     }
 
     package func visibleObjects() throws(StoreError) -> [ObjectIndex] {
         try self.flush()
-        return try SQLiteTransaction.indexes(try self.statements[.visibleObjects])
-    }
-
-    static func indexes(_ statement: Statement) throws(StoreError) -> [ObjectIndex] {
-        defer { statement.reset() }
-        var indexes: [ObjectIndex] = []
-        while try statement.step() { indexes.append(ObjectIndex(rawValue: statement.uint32(0))) }
-        return indexes
+        return try self.statements[.visibleObjects].rows { $0.object(0) }
     }
 
     /// The id of an object by its number.
     func objectID(_ index: ObjectIndex) throws(StoreError) -> ObjectID {
         if let place = self.objects.place(of: index) { return self.objects[place].record.id }
-        let statement = try self.statements[.objectID]
-        defer { statement.reset() }
-        statement.bind(1, index.rawValue)
-        guard try statement.step() else { throw SQLiteTransaction.missing(index) }
-        return try statement.objectID(0)
+        let id = try self.statements[.objectID].first(index) { row throws(StoreError) in try row.objectID(0) }
+        guard let id else { throw SQLiteTransaction.missing(index) }
+        return id
     }
 
     private static func missing(_ index: ObjectIndex) -> StoreError {
@@ -68,14 +57,14 @@ extension SQLiteTransaction {
     private func storedObject(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord {
         let statement = try self.statements[.objectRow]
         defer { statement.reset() }
-        statement.bind(1, index.rawValue)
+        statement.bind(1, index)
         guard try statement.step() else { throw SQLiteTransaction.missing(index) }
         var record = ObjectRecord(id: try statement.objectID(0))
         if !statement.isNull(1) {
             record.creation = ObjectRecord.Creation(
                 write: try self.write(statement, at: 1),
-                type: NameIndex(rawValue: statement.uint32(5)),
-                kind: NameIndex(rawValue: statement.uint32(6))
+                type: statement.name(5),
+                kind: statement.name(6)
             )
         }
         do throws(WireError) {
@@ -84,7 +73,7 @@ extension SQLiteTransaction {
             throw .damaged("the existence of object \(index.rawValue) cannot be read")
         }
         record.updated = Stamp(rawValue: statement.bits(8))
-        record.parent = statement.isNull(9) ? nil : ObjectIndex(rawValue: statement.uint32(9))
+        record.parent = statement.isNull(9) ? nil : statement.object(9)
         record.position = Position(bytes: statement.bytes(10))
         record.childCount = statement.uint32(11)
         record.visibleChildCount = statement.uint32(12)
@@ -130,24 +119,21 @@ extension SQLiteTransaction {
             existence.removeAll(keepingCapacity: true)
             StoredBytes.encode(record.existence, to: &existence)
             let creation = record.creation
-            statement.bind(1, entry.index.rawValue)
-            statement.bind(2, creation.map { Int64(bitPattern: $0.write.stamp.rawValue) })
-            statement.bind(3, creation.map { Int64($0.write.segment.rawValue) })
-            statement.bind(4, creation.map { Int64(bitPattern: $0.write.sequence) })
-            statement.bind(5, creation.map { Int64($0.write.index) })
-            statement.bind(6, creation.map { Int64($0.type.rawValue) })
-            statement.bind(7, creation.map { Int64($0.kind.rawValue) })
+            statement.bind(1, entry.index)
+            statement.bind(2, creation?.write)
+            statement.bind(6, creation?.type)
+            statement.bind(7, creation?.kind)
             statement.bind(8, existence)
-            statement.bind(9, bits: record.updated.rawValue)
+            statement.bind(9, record.updated)
             statement.bind(10, record.childCount)
             statement.bind(11, record.visibleChildCount)
             statement.bind(12, record.isVisible)
-            statement.bind(13, record.openMove.map { Int64($0.segment.rawValue) })
-            statement.bind(14, record.openMove.map { Int64(bitPattern: $0.ordinal.sequence) })
-            statement.bind(15, record.openMove.map { Int64($0.ordinal.index) })
+            statement.bind(13, record.openMove?.segment)
+            statement.bind(14, record.openMove?.ordinal.sequence)
+            statement.bind(15, record.openMove?.ordinal.index)
             statement.bind(16, record.otherOpenMoves.isEmpty ? nil : StoredBytes.encode(record.otherOpenMoves))
             if entry.isNew || entry.isMoved {
-                statement.bind(17, record.parent.map { Int64($0.rawValue) })
+                statement.bind(17, record.parent)
                 statement.bind(18, record.position.bytes)
             }
             if entry.isNew { statement.bind(19, record.id) }

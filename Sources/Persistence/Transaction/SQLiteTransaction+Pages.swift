@@ -13,11 +13,7 @@ extension SQLiteTransaction {
 
     private func page(_ query: StoreQuery, after id: ObjectID?, _ limit: Int) throws(StoreError) -> [ObjectIndex] {
         try self.flush()
-        let statement = try self.statements[query]
-        defer { statement.reset() }
-        statement.bind(1, id)
-        statement.bind(2, Int64(limit))
-        return try self.indexes(statement)
+        return try self.statements[query].rows(Self.text(of: id), limit) { $0.object(0) }
     }
 
     /// The same for objects of one type.
@@ -27,13 +23,11 @@ extension SQLiteTransaction {
         limit: Int
     ) throws(StoreError) -> [ObjectIndex] {
         try self.flush()
-        let statement = try self.statements[.typePage]
-        defer { statement.reset() }
-        statement.bind(1, id)
-        statement.bind(2, Int64(limit))
-        statement.bind(3, Int64(type.rawValue))
-        return try self.indexes(statement)
+        return try self.statements[.typePage].rows(type, Self.text(of: id), limit) { $0.object(0) }
     }
+
+    /// The text of an id; nil as text that comes before every id.
+    private static func text(of id: ObjectID?) -> String { id?.description ?? "" }
 
     /// What shows under a parent (nil: the root) in its order, behind one.
     package func visibleChildren(
@@ -42,52 +36,28 @@ extension SQLiteTransaction {
         limit: Int
     ) throws(StoreError) -> [ObjectIndex] {
         try self.flush()
-        let statement = try self.statements[parent == nil ? .rootChildPage : .childPage]
-        defer { statement.reset() }
-        statement.bind(1, last?.position.bytes ?? [])
-        statement.bind(2, last?.id)
-        statement.bind(3, Int64(limit))
-        if let parent { statement.bind(4, Int64(parent.rawValue)) }
-        return try self.indexes(statement)
+        let (position, id) = (last?.position.bytes ?? [], Self.text(of: last?.id))
+        return try self.statements[.childPage].rows(parent, position, id, limit) { $0.object(0) }
     }
 
     package func visibleObjectCount() throws(StoreError) -> Int {
         try self.flush()
-        let statement = try self.statements[.visibleCount]
-        defer { statement.reset() }
-        return try statement.step() ? Int(clamping: statement.int64(0)) : 0
+        return try self.statements[.visibleCount].first { Int(clamping: $0.int64(0)) } ?? 0
     }
 
     /// The number of a name that is known.
     package func existingNameIndex(of name: String) throws(StoreError) -> NameIndex? {
-        let statement = try self.statements[.nameByText]
-        defer { statement.reset() }
-        statement.bind(1, name)
-        return try statement.step() ? NameIndex(rawValue: statement.uint32(0)) : nil
+        try self.statements[.nameByText].first(name) { $0.name(0) }
     }
 
     package func visibleChild(of parent: ObjectIndex?, before place: SiblingPlace) throws(StoreError) -> ObjectIndex? {
         try self.flush()
-        let statement = try self.statements[parent == nil ? .rootChildBefore : .childBefore]
-        defer { statement.reset() }
-        statement.bind(1, place.position.bytes)
-        statement.bind(2, place.id)
-        if let parent { statement.bind(3, Int64(parent.rawValue)) }
-        return try statement.step() ? ObjectIndex(rawValue: statement.uint32(0)) : nil
+        return try self.statements[.childBefore].first(parent, place.position.bytes, place.id) { $0.object(0) }
     }
 
     package func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position? {
         try self.flush()
-        let statement = try self.statements[parent == nil ? .lastRootPosition : .lastPosition]
-        defer { statement.reset() }
-        if let parent { statement.bind(1, parent.rawValue) }
-        guard try statement.step(), !statement.isNull(0) else { return nil }
-        return Position(bytes: statement.bytes(0))
-    }
-
-    private func indexes(_ statement: Statement) throws(StoreError) -> [ObjectIndex] {
-        var objects: [ObjectIndex] = []
-        while try statement.step() { objects.append(ObjectIndex(rawValue: statement.uint32(0))) }
-        return objects
+        let bytes = try self.statements[.lastPosition].first(parent) { $0.isNull(0) ? nil : $0.bytes(0) } ?? nil
+        return bytes.map { Position(bytes: $0) }
     }
 }

@@ -34,7 +34,7 @@ extension SQLiteTransaction {
         var unplaced: [UInt32: UInt64] = [:]
         func list(_ object: ObjectIndex) { unplaced[object.rawValue >> 6, default: 0] |= 1 << (object.rawValue & 63) }
         if self.placements.areUnknown {
-            for object in try SQLiteTransaction.indexes(try self.statements[.allUnplaced]) { list(object) }
+            for object in try self.statements[.allUnplaced].rows(read: { $0.object(0) }) { list(object) }
         } else {
             for (object, created) in self.placements.new
             where created == nil || self.placements.moves[object] != created { list(object) }
@@ -44,17 +44,12 @@ extension SQLiteTransaction {
         guard !unplaced.isEmpty else { return }
         let statement = try self.statements[.insertUnplaced]
         for (block, objects) in unplaced.sorted(by: { $0.key < $1.key }) {
-            statement.bind(1, block)
-            statement.bind(2, bits: objects)
-            try statement.run()
+            try statement.run(block, objects)
         }
     }
 
     private func isUnplaced(_ object: ObjectIndex) throws(StoreError) -> Bool {
-        let statement = try self.statements[.isUnplaced]
-        defer { statement.reset() }
-        statement.bind(1, object.rawValue)
-        return try statement.step() && statement.bool(0)
+        try self.statements[.isUnplaced].first(object) { $0.bool(0) } ?? false
     }
 
     /// The objects that are listed.
@@ -76,8 +71,6 @@ extension SQLiteTransaction {
     ///
     /// Reads all objects.
     package func hasUnlistedPlace() throws(StoreError) -> Bool {
-        let statement = try self.statements[.hasUnlistedPlace]
-        defer { statement.reset() }
-        return try statement.step() && statement.bool(0)
+        try self.statements[.hasUnlistedPlace].first { $0.bool(0) } ?? false
     }
 }

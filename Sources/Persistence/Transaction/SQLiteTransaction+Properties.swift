@@ -3,8 +3,7 @@ package import CRDTCore
 /// Values in force, straight from the log: one statement for all properties of an object.
 extension SQLiteTransaction {
     package func properties(of object: ObjectIndex) throws(StoreError) -> [(name: String, value: Value)] {
-        let first = RegisterKey(object: object, name: NameIndex(rawValue: 0))
-        let statement = try self.properties(from: first, through: RegisterKey(object: object, name: .lifetime))
+        let statement = try self.properties(from: .first(of: object), through: .last(of: object))
         defer { statement.reset() }
         var properties: [(name: String, value: Value)] = []
         while try statement.step() {
@@ -28,8 +27,7 @@ extension SQLiteTransaction {
     ) throws(StoreError) -> Statement {
         try self.flush()
         let statement = try self.statements[.propertiesOfObject]
-        statement.bind(1, first.rowNumber)
-        statement.bind(2, last.rowNumber)
+        statement.bindAll(first, last)
         return statement
     }
 

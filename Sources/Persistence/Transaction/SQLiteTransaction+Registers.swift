@@ -11,10 +11,7 @@ extension SQLiteTransaction {
     }
 
     private func storedRegister(_ key: RegisterKey) throws(StoreError) -> Register? {
-        let statement = try self.statements[.register]
-        defer { statement.reset() }
-        statement.bind(1, key.rowNumber)
-        return try statement.step() ? try self.register(statement) : nil
+        try self.statements[.register].first(key) { row throws(StoreError) in try self.register(row) }
     }
 
     package func setRegister(_ register: Register, at key: RegisterKey) throws(StoreError) {
@@ -51,44 +48,32 @@ extension SQLiteTransaction {
         at key: RegisterKey
     ) throws(StoreError) {
         try self.flush()
-        let statement = try self.statements[.restampVersion]
-        statement.bind(1, key.rowNumber)
-        Self.bind(write, to: statement, at: 2)
-        statement.bind(6, bits: stamp.rawValue)
-        try statement.run()
+        try self.statements[.restampVersion].run(key, write, stamp)
     }
 
     package func removeVersion(_ write: WriteReference, at key: RegisterKey) throws(StoreError) {
         try self.flush()
-        let statement = try self.statements[.deleteVersion]
-        statement.bind(1, key.rowNumber)
-        Self.bind(write, to: statement, at: 2)
-        try statement.run()
+        try self.statements[.deleteVersion].run(key, write)
     }
 
     package func creations(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
         try self.flush()
-        let statement = try self.statements[.creationsOfObject]
-        defer { statement.reset() }
-        statement.bind(1, RegisterKey(object: object, name: .lifetime).rowNumber)
-        var writes: [WriteReference] = []
-        while try statement.step() { writes.append(try self.write(statement)) }
-        return writes
+        return try self.storedVersions(at: .last(of: object), .creation)
     }
 
     package func objectsWithDifferentCreations() throws(StoreError) -> [ObjectIndex] {
         try self.flush()
-        return try SQLiteTransaction.indexes(try self.statements[.objectsWithDifferentCreations])
+        return try self.statements[.objectsWithDifferentCreations].rows { $0.object(0) }
     }
 
     package func deletions(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
         try self.flush()
-        let statement = try self.statements[.deletionsOfObject]
-        defer { statement.reset() }
-        statement.bind(1, RegisterKey(object: object, name: .lifetime).rowNumber)
-        var writes: [WriteReference] = []
-        while try statement.step() { writes.append(try self.write(statement)) }
-        return writes
+        return try self.storedVersions(at: .last(of: object), .deletion)
+    }
+
+    /// The writes of a status that the database has.
+    private func storedVersions(at key: RegisterKey, _ status: VersionStatus) throws(StoreError) -> [WriteReference] {
+        try self.statements[.versions].rows(key, status) { row throws(StoreError) in try self.write(row) }
     }
 
     package func lastWrites(
@@ -104,9 +89,7 @@ extension SQLiteTransaction {
         let statement = try self.statements[.lastVersions]
         defer { statement.reset() }
         for range in SignedRange.upTo(stamp) {
-            statement.bind(1, key.rowNumber)
-            statement.bind(2, range.lowerBound)
-            statement.bind(3, range.upperBound)
+            statement.bindAll(key, range.lowerBound, range.upperBound)
             while try statement.step() {
                 let write = try self.write(statement)
                 if let first = found.first, first.stamp != write.stamp { return found }
@@ -119,17 +102,11 @@ extension SQLiteTransaction {
 
     package func lastStamp(of object: ObjectIndex) throws(StoreError) -> Stamp {
         try self.flush()
-        let statement = try self.statements[.lastStampsOfObject]
-        defer { statement.reset() }
-        statement.bind(1, RegisterKey(object: object, name: NameIndex(rawValue: 0)).rowNumber)
-        statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
-        statement.bind(3, RegisterKey(object: object, name: .lifetime).rowNumber)
-        statement.bind(4, object.rawValue)
-        var last = Stamp.zero
-        while try statement.step() {
-            if !statement.isNull(0) { last = max(last, Stamp(rawValue: statement.bits(0))) }
+        let (first, last) = (RegisterKey.first(of: object), RegisterKey.last(of: object))
+        let stamps = try self.statements[.lastStampsOfObject].rows(first, last, object) { row in
+            row.isNull(0) ? Stamp.zero : Stamp(rawValue: row.bits(0))
         }
-        return last
+        return stamps.max() ?? .zero
     }
 
     package func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference] {
@@ -167,8 +144,7 @@ extension SQLiteTransaction {
     ) throws(StoreError) -> (writes: [WriteReference], passedCount: Int) {
         let statement = try self.statements[.conflictsFromSegment]
         defer { statement.reset() }
-        statement.bind(1, key.rowNumber)
-        statement.bind(2, segment.rawValue)
+        statement.bindAll(key, segment)
         var (writes, passedCount): ([WriteReference], Int) = ([], 0)
         while try statement.step() {
             let write = try self.write(statement)
@@ -180,62 +156,37 @@ extension SQLiteTransaction {
 
     private func loadConflicts(at key: RegisterKey) throws(StoreError) {
         guard self.versions[key]?.hasStoredConflicts != true else { return }
-        self.versions.note(storedConflicts: try self.storedConflicts(at: key), at: key)
-    }
-
-    private func storedConflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference] {
-        guard self.objects.mayHaveRegisters(key.object) else { return [] }
-        let statement = try self.statements[.conflicts]
-        defer { statement.reset() }
-        statement.bind(1, key.rowNumber)
-        var conflicts: [WriteReference] = []
-        while try statement.step() { conflicts.append(try self.write(statement)) }
-        return conflicts
+        let mayHaveSome = self.objects.mayHaveRegisters(key.object)
+        self.versions.note(storedConflicts: mayHaveSome ? try self.storedVersions(at: key, .conflict) : [], at: key)
     }
 
     package func registers(of object: ObjectIndex) throws(StoreError) -> [(NameIndex, Register)] {
         try self.flush()
-        let statement = try self.statements[.registersOfObject]
-        defer { statement.reset() }
-        statement.bind(1, RegisterKey(object: object, name: NameIndex(rawValue: 0)).rowNumber)
-        statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
-        var found: [(NameIndex, Register)] = []
-        while try statement.step() {
-            found.append((RegisterKey(rowNumber: statement.int64(5)).name, try self.register(statement)))
+        let (first, last) = (RegisterKey.first(of: object), RegisterKey.last(of: object))
+        return try self.statements[.registersOfObject].rows(first, last) { row throws(StoreError) in
+            (RegisterKey(rowNumber: row.int64(5)).name, try self.register(row))
         }
-        return found
     }
 
     package func removeRegister(_ key: RegisterKey) throws(StoreError) {
         try self.flush()
-        for query in [StoreQuery.deleteRegister, .deleteVersions] {
-            let statement = try self.statements[query]
-            statement.bind(1, key.rowNumber)
-            try statement.run()
-        }
+        try self.statements[.deleteRegister].run(key)
+        try self.statements[.deleteVersions].run(key)
     }
 
     package func history(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
         try self.flush()
-        let statement = try self.statements[.historyOfObject]
-        defer { statement.reset() }
-        statement.bind(1, RegisterKey(object: object, name: NameIndex(rawValue: 0)).rowNumber)
-        statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
-        statement.bind(3, object.rawValue)
-        var writes: [WriteReference] = []
-        while try statement.step() { writes.append(try self.write(statement)) }
-        return writes
+        let (first, last) = (RegisterKey.first(of: object), RegisterKey.last(of: object))
+        return try self.statements[.historyOfObject].rows(first, last, object) { row throws(StoreError) in
+            try self.write(row)
+        }
     }
 
     package func conflictedRegisters() throws(StoreError) -> [(RegisterKey, Register)] {
         try self.flush()
-        let statement = try self.statements[.conflictedRegisters]
-        defer { statement.reset() }
-        var found: [(RegisterKey, Register)] = []
-        while try statement.step() {
-            found.append((RegisterKey(rowNumber: statement.int64(5)), try self.register(statement)))
+        return try self.statements[.conflictedRegisters].rows { row throws(StoreError) in
+            (RegisterKey(rowNumber: row.int64(5)), try self.register(row))
         }
-        return found
     }
 
     /// Writes registers in the order of their keys.
@@ -257,7 +208,7 @@ extension SQLiteTransaction {
             let isStampOwn = try self.ownStamp(of: register.winner.point) == register.winner.stamp
             try rows.write(nextOf: changes.count - position) { row in
                 row.bind(1, entry.rowNumber)
-                Self.bind(register.winner, to: row, at: 2)
+                row.bind(2, register.winner)
                 // In most rows the stamp of the change says it.
                 if isStampOwn { row.bindNull(2) }
                 let conflictCount = Int64(register.conflictCount)
@@ -280,10 +231,7 @@ extension SQLiteTransaction {
 
     /// Notes that a name occurs in a block of objects, so that a program finds its properties without a look at all.
     private func listName(_ name: UInt32, in block: UInt32) throws(StoreError) {
-        let statement = try self.statements[.insertNameBlock]
-        statement.bind(1, name)
-        statement.bind(2, block)
-        try statement.run()
+        try self.statements[.insertNameBlock].run(name, block)
     }
 
     /// Writes what is not in force in the order of the registers.
@@ -294,10 +242,7 @@ extension SQLiteTransaction {
         let statement = try self.statements[.setVersion]
         for (key, entry) in changes {
             self.objects.noteRegisters(of: RegisterKey(rowNumber: key).object)
-            statement.bind(1, key)
-            Self.bind(entry.write, to: statement, at: 2)
-            statement.bind(6, Int64(entry.status.rawValue))
-            try statement.run()
+            try statement.run(key, entry.write, entry.status)
         }
     }
 

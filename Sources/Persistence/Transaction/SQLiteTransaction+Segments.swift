@@ -157,22 +157,21 @@ extension SQLiteTransaction {
             let record = change.record
             let statement = try self.statements[change.original == nil ? .insertSegment : .updateSegment]
             statement.bind(1, change.index)
-            statement.bind(2, bits: record.storedSequence)
-            statement.bind(3, record.storedHash.bytes.array)
-            statement.bind(4, bits: record.appliedSequence)
-            statement.bind(5, bits: record.appliedStamp.rawValue)
+            statement.bind(2, record.storedSequence)
+            statement.bind(3, record.storedHash.bytes)
+            statement.bind(4, record.appliedSequence)
+            statement.bind(5, record.appliedStamp)
             statement.bind(6, StoredBytes.encode(record.trail.recent))
-            statement.bind(7, record.firstRaised.map { Int64(bitPattern: $0) })
-            statement.bind(8, bits: record.trail.checkpointSequence)
-            statement.bind(9, Int64(record.trail.checkpointNumber))
-            statement.bind(10, record.branch?.bytes.array)
-            statement.bind(11, bits: record.mergedSequence)
+            statement.bind(7, record.firstRaised)
+            statement.bind(8, record.trail.checkpointSequence)
+            statement.bind(9, record.trail.checkpointNumber)
+            statement.bind(10, record.branch?.bytes)
+            statement.bind(11, record.mergedSequence)
             if change.original == nil {
                 statement.bind(12, record.id.bytes)
-                statement.bind(13, record.origin.map { Int64($0.parent.segment.rawValue) })
-                statement.bind(14, record.origin.map { Int64(bitPattern: $0.parent.sequence) })
-                statement.bind(15, record.origin?.firstHash.bytes.array)
-                statement.bind(16, record.origin?.siblingHash.bytes.array)
+                statement.bind(13, record.origin?.parent)
+                statement.bind(15, record.origin?.firstHash.bytes)
+                statement.bind(16, record.origin?.siblingHash.bytes)
             }
             try statement.run()
             if record.introduction != change.original?.introduction, let introduction = record.introduction {
@@ -184,13 +183,8 @@ extension SQLiteTransaction {
     private func write(_ introduction: Introduction, at index: Int64) throws(StoreError) {
         var bytes: [UInt8] = []
         introduction.encode(to: &bytes)
-        let statement = try self.statements[.updateSegmentIntroduction]
-        statement.bind(1, index)
-        statement.bind(2, introduction.user.bytes.array)
-        statement.bind(3, introduction.device?.bytes.array)
-        statement.bind(4, introduction.deviceName)
-        statement.bind(5, bytes)
-        try statement.run()
+        let (user, device) = (introduction.user.bytes, introduction.device?.bytes)
+        try self.statements[.updateSegmentIntroduction].run(index, user, device, introduction.deviceName, bytes)
     }
 
     // MARK: - Restamps
@@ -198,22 +192,21 @@ extension SQLiteTransaction {
     package var restamps: RestampTable { self.segments.restamps }
 
     package func addRestamp(_ record: RestampRecord) throws(StoreError) {
-        let statement = try self.statements[.insertRestamp]
-        statement.bind(1, record.author.rawValue)
-        statement.bind(2, record.restamp.replica.bytes)
-        statement.bind(3, bits: record.restamp.firstSequence)
-        statement.bind(4, bits: record.restamp.lastSequence)
-        statement.bind(5, record.restamp.lastHash.bytes.array)
-        try statement.run()
+        let restamp = record.restamp
+        try self.statements[.insertRestamp].run(
+            record.author,
+            restamp.replica.bytes,
+            restamp.firstSequence,
+            restamp.lastSequence,
+            restamp.lastHash.bytes
+        )
         self.segments.add(record)
     }
 
     package func settleRestamp(_ record: RestampRecord) throws(StoreError) {
         guard let place = self.segments.settle(record) else { return }
-        let statement = try self.statements[.settleRestamp]
         // Rows are numbered from one on, and none is ever taken out.
-        statement.bind(1, Int64(place) + 1)
-        try statement.run()
+        try self.statements[.settleRestamp].run(place + 1)
     }
 
     package func restampedChain(of replica: ReplicaID) -> RestampedChain? { self.segments.restampedChain(of: replica) }
@@ -247,32 +240,19 @@ extension SQLiteTransaction {
     // MARK: - Raised stamps
 
     package func raisedStamp(at point: SegmentPoint) throws(StoreError) -> RaisedStamp? {
-        let statement = try self.statements[.raisedStamp]
-        defer { statement.reset() }
-        statement.bind(point)
-        guard try statement.step() else { return nil }
-        let cause = statement.isNull(1) ? nil : try self.point(statement, at: 1)
-        return RaisedStamp(stamp: Stamp(rawValue: statement.bits(0)), cause: cause)
+        try self.statements[.raisedStamp].first(point) { row throws(StoreError) in
+            let cause = row.isNull(1) ? nil : try self.point(row, at: 1)
+            return RaisedStamp(stamp: Stamp(rawValue: row.bits(0)), cause: cause)
+        }
     }
 
     package func setRaisedStamp(_ stamp: RaisedStamp?, at point: SegmentPoint) throws(StoreError) {
-        let statement = try self.statements[stamp == nil ? .deleteRaisedStamp : .setRaisedStamp]
-        statement.bind(point)
-        if let stamp {
-            statement.bind(3, bits: stamp.stamp.rawValue)
-            statement.bind(4, stamp.cause.map { Int64($0.segment.rawValue) })
-            statement.bind(5, stamp.cause.map { Int64(bitPattern: $0.sequence) })
-        }
-        try statement.run()
+        guard let stamp else { return try self.statements[.deleteRaisedStamp].run(point) }
+        try self.statements[.setRaisedStamp].run(point, stamp.stamp, stamp.cause)
     }
 
     package func raisedStamps(causedBy point: SegmentPoint) throws(StoreError) -> [SegmentPoint] {
-        let statement = try self.statements[.raisedStampsByCause]
-        defer { statement.reset() }
-        statement.bind(point)
-        var points: [SegmentPoint] = []
-        while try statement.step() { points.append(try self.point(statement, at: 0)) }
-        return points
+        try self.statements[.raisedStampsByCause].rows(point) { row throws(StoreError) in try self.point(row, at: 0) }
     }
 
     /// The change in two columns: segment and sequence.
@@ -286,33 +266,25 @@ extension SQLiteTransaction {
     // MARK: - Checkpoints
 
     package func setCheckpoint(_ checkpoint: Checkpoint, at place: SegmentPoint) throws(StoreError) {
-        let statement = try self.statements[.setCheckpoint]
-        statement.bind(place)
-        statement.bind(3, Int64(checkpoint.number))
-        statement.bind(4, bits: checkpoint.base)
-        statement.bind(5, StoredBytes.encode(checkpoint.additions))
-        try statement.run()
+        let additions = StoredBytes.encode(checkpoint.additions)
+        try self.statements[.setCheckpoint].run(place, checkpoint.number, checkpoint.base, additions)
     }
 
     package func checkpoint(
         of segment: SegmentIndex,
         upTo sequence: UInt64
     ) throws(StoreError) -> (sequence: UInt64, checkpoint: Checkpoint)? {
-        let statement = try self.statements[.checkpoint]
-        defer { statement.reset() }
-        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
-        return try statement.step() ? try self.checkpoint(statement, upTo: sequence) : nil
+        try self.statements[.checkpoint].first(segment, sequence) { row throws(StoreError) in
+            try self.checkpoint(row, upTo: sequence)
+        }
     }
 
     package func checkpoints(
         of segment: SegmentIndex
     ) throws(StoreError) -> [(sequence: UInt64, checkpoint: Checkpoint)] {
-        let statement = try self.statements[.checkpointsOfSegment]
-        defer { statement.reset() }
-        statement.bind(1, Int64(segment.rawValue))
-        var found: [(sequence: UInt64, checkpoint: Checkpoint)] = []
-        while try statement.step() { found.append(try self.checkpoint(statement, upTo: Limits.sequenceMax)) }
-        return found
+        try self.statements[.checkpointsOfSegment].rows(segment) { row throws(StoreError) in
+            try self.checkpoint(row, upTo: Limits.sequenceMax)
+        }
     }
 
     private func checkpoint(
@@ -328,9 +300,7 @@ extension SQLiteTransaction {
     }
 
     package func removeCheckpoints(of segment: SegmentIndex, after sequence: UInt64) throws(StoreError) {
-        let statement = try self.statements[.removeCheckpoints]
-        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
-        try statement.run()
+        try self.statements[.removeCheckpoints].run(segment, sequence)
         self.segments.keptContexts[segment] = nil
     }
 

@@ -32,72 +32,53 @@ package struct SnapshotRecord: Hashable, Sendable {
 extension SQLiteTransaction {
     /// The snapshots of one object, or all, the oldest first.
     package func snapshots(of object: ObjectID?) throws(StoreError) -> [SnapshotRecord] {
-        let statement = try self.statements[object == nil ? .allSnapshots : .snapshotsOfObject]
-        defer { statement.reset() }
-        if let object { statement.bind(1, object.description) }
-        return try self.records(statement)
+        guard let object else { return try self.statements[.allSnapshots].rows(read: Self.record) }
+        return try self.statements[.snapshotsOfObject].rows(object, read: Self.record)
     }
 
     /// Some of the snapshots whose ids lie between two, in the order of ids.
     package func snapshots(from first: ObjectID, to last: ObjectID, limit: Int) throws(StoreError) -> [SnapshotRecord] {
-        let statement = try self.statements[.snapshotsInRange]
-        defer { statement.reset() }
-        statement.bind(1, first.description)
-        statement.bind(2, last.description)
-        statement.bind(3, Int64(limit))
-        return try self.records(statement)
+        try self.statements[.snapshotsInRange].rows(first, last, limit, read: Self.record)
     }
 
     /// The content of a snapshot; nil if there is none.
     package func snapshotContent(_ id: ObjectID) throws(StoreError) -> [UInt8]? {
-        let statement = try self.statements[.snapshotContent]
-        defer { statement.reset() }
-        statement.bind(1, id.description)
-        return try statement.step() ? statement.bytes(0) : nil
+        try self.statements[.snapshotContent].first(id) { $0.bytes(0) }
     }
 
     /// Keeps a snapshot; returns false if it is there already.
     package func insert(_ snapshot: SnapshotRecord, content: [UInt8]) throws(StoreError) -> Bool {
         guard try self.snapshots(from: snapshot.id, to: snapshot.id, limit: 1).isEmpty else { return false }
-        let statement = try self.statements[.insertSnapshot]
-        defer { statement.reset() }
-        statement.bind(1, snapshot.id.description)
-        statement.bind(2, snapshot.object.description)
-        if let name = snapshot.name { statement.bind(3, name) } else { statement.bindNull(3) }
-        statement.bind(4, Int64(snapshot.objectCount))
-        statement.bind(5, Int64(snapshot.byteCount))
-        statement.bind(6, Int64(clamping: snapshot.time))
-        statement.bind(7, String(decoding: content, as: UTF8.self))
-        try statement.run()
+        try self.statements[.insertSnapshot].run(
+            snapshot.id,
+            snapshot.object,
+            snapshot.name,
+            snapshot.objectCount,
+            snapshot.byteCount,
+            Int64(clamping: snapshot.time),
+            String(decoding: content, as: UTF8.self)
+        )
         return true
     }
 
     /// Removes a snapshot; returns false if there is none.
     package func deleteSnapshot(_ id: ObjectID) throws(StoreError) -> Bool {
         guard try !self.snapshots(from: id, to: id, limit: 1).isEmpty else { return false }
-        let statement = try self.statements[.deleteSnapshot]
-        statement.bind(1, id.description)
-        try statement.run()
+        try self.statements[.deleteSnapshot].run(id)
         return true
     }
 
-    private func records(_ statement: Statement) throws(StoreError) -> [SnapshotRecord] {
-        var records: [SnapshotRecord] = []
-        while try statement.step() {
-            guard let id = ObjectID(text: statement.text(0)), let object = ObjectID(text: statement.text(1)) else {
-                throw .damaged("a snapshot in the database has an id that is none")
-            }
-            records.append(
-                SnapshotRecord(
-                    id: id,
-                    object: object,
-                    name: statement.isNull(2) ? nil : statement.text(2),
-                    objectCount: Int(clamping: statement.int64(3)),
-                    byteCount: Int(clamping: statement.int64(4)),
-                    time: UInt64(clamping: statement.int64(5))
-                )
-            )
+    private static func record(_ row: Statement) throws(StoreError) -> SnapshotRecord {
+        guard let id = ObjectID(text: row.text(0)), let object = ObjectID(text: row.text(1)) else {
+            throw .damaged("a snapshot in the database has an id that is none")
         }
-        return records
+        return SnapshotRecord(
+            id: id,
+            object: object,
+            name: row.isNull(2) ? nil : row.text(2),
+            objectCount: Int(clamping: row.int64(3)),
+            byteCount: Int(clamping: row.int64(4)),
+            time: UInt64(clamping: row.int64(5))
+        )
     }
 }

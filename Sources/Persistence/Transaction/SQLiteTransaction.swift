@@ -68,10 +68,7 @@ package final class SQLiteTransaction: NodeTransaction {
     ///
     /// Reads the whole database.
     package func damages() throws(StoreError) -> [String] {
-        let statement = try self.statements[.integrityCheck]
-        defer { statement.reset() }
-        var findings: [String] = []
-        while try statement.step() { findings.append(statement.text(0)) }
+        let findings = try self.statements[.integrityCheck].rows { $0.text(0) }
         return findings == ["ok"] ? [] : findings
     }
 
@@ -79,18 +76,12 @@ package final class SQLiteTransaction: NodeTransaction {
     ///
     /// Reads all properties.
     package func hasUnlistedName() throws(StoreError) -> Bool {
-        let statement = try self.statements[.hasUnlistedName]
-        defer { statement.reset() }
-        return try statement.step() && statement.bool(0)
+        try self.statements[.hasUnlistedName].first { $0.bool(0) } ?? false
     }
 
     /// The tables, indexes, views and triggers, each with its type and its text.
     package func schema() throws(StoreError) -> Set<[String]> {
-        let statement = try self.statements[.schema]
-        defer { statement.reset() }
-        var entries: Set<[String]> = []
-        while try statement.step() { entries.insert([statement.text(0), statement.text(1), statement.text(2)]) }
-        return entries
+        Set(try self.statements[.schema].rows { [$0.text(0), $0.text(1), $0.text(2)] })
     }
 
     func didCommit() {
@@ -134,9 +125,7 @@ package final class SQLiteTransaction: NodeTransaction {
     }
 
     private func nextNumber(_ query: StoreQuery) throws(StoreError) -> Int64 {
-        let statement = try self.statements[query]
-        defer { statement.reset() }
-        let number = try statement.step() ? statement.int64(0) : 0
+        let number = try self.statements[query].first { $0.int64(0) } ?? 0
         guard (0...IdentifierCache.nextNumberMax).contains(number) else {
             throw .damaged("the rows of the database have numbers that were never given out")
         }
@@ -147,11 +136,7 @@ package final class SQLiteTransaction: NodeTransaction {
 
     package func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
         if let index = self.identifiers.objects[id] { return index }
-        let statement = try self.statements[.objectByID]
-        defer { statement.reset() }
-        statement.bind(1, id)
-        guard try statement.step() else { return nil }
-        let index = ObjectIndex(rawValue: statement.uint32(0))
+        guard let index = try self.statements[.objectByID].first(id, read: { $0.object(0) }) else { return nil }
         self.identifiers.objects[id] = index
         return index
     }
@@ -169,33 +154,21 @@ package final class SQLiteTransaction: NodeTransaction {
         let key = ExactText(name)
         if let index = self.identifiers.names[key] { return index }
         let index: NameIndex
-        if let existing = try self.storedNameIndex(of: name) {
+        if let existing = try self.existingNameIndex(of: name) {
             index = existing
         } else {
             index = NameIndex(rawValue: try SQLiteTransaction.take(&self.identifiers.next.name))
-            let statement = try self.statements[.insertName]
-            statement.bind(1, index.rawValue)
-            statement.bind(2, name)
-            try statement.run()
+            try self.statements[.insertName].run(index, name)
         }
         self.identifiers.names[key] = index
         return index
     }
 
-    private func storedNameIndex(of name: String) throws(StoreError) -> NameIndex? {
-        let statement = try self.statements[.nameByText]
-        defer { statement.reset() }
-        statement.bind(1, name)
-        return try statement.step() ? NameIndex(rawValue: statement.uint32(0)) : nil
-    }
-
     package func name(_ index: NameIndex) throws(StoreError) -> String {
         if let text = self.identifiers.nameTexts[index] { return text }
-        let statement = try self.statements[.nameByNumber]
-        defer { statement.reset() }
-        statement.bind(1, index.rawValue)
-        guard try statement.step() else { throw .damaged("name \(index.rawValue) is missing from the database") }
-        let text = statement.text(0)
+        guard let text = try self.statements[.nameByNumber].first(index, read: { $0.text(0) }) else {
+            throw .damaged("name \(index.rawValue) is missing from the database")
+        }
         self.identifiers.nameTexts[index] = text
         return text
     }
@@ -210,17 +183,12 @@ package final class SQLiteTransaction: NodeTransaction {
     // MARK: - Facts
 
     package func fact(_ name: String) throws(StoreError) -> [UInt8]? {
-        let statement = try self.statements[.fact]
-        defer { statement.reset() }
-        statement.bind(1, name)
-        return try statement.step() ? statement.bytes(0) : nil
+        try self.statements[.fact].first(name) { $0.bytes(0) }
     }
 
     package func setFact(_ name: String, _ value: [UInt8]?) throws(StoreError) {
-        let statement = try self.statements[value == nil ? .deleteFact : .setFact]
-        statement.bind(1, name)
-        if let value { statement.bind(2, value) }
-        try statement.run()
+        guard let value else { return try self.statements[.deleteFact].run(name) }
+        try self.statements[.setFact].run(name, value)
     }
 
     package func clearDerivedState() throws(StoreError) {

@@ -31,6 +31,5 @@ extension StoreQuery {
         ORDER BY name, segment, sequence, idx
         """
     )
-    static let unmergedBelow = StoreQuery("SELECT DISTINCT object FROM unmerged WHERE kind = 4 AND parent = ?")
-    static let unmergedToRoot = StoreQuery("SELECT DISTINCT object FROM unmerged WHERE kind = 4 AND parent IS NULL")
+    static let unmergedBelow = StoreQuery("SELECT DISTINCT object FROM unmerged WHERE kind = 4 AND parent IS ?")
 }

@@ -33,10 +33,7 @@ extension StoreQuery {
         """
     )
     static let objectsMovedBelow = StoreQuery(
-        "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent = ?"
-    )
-    static let objectsMovedToRoot = StoreQuery(
-        "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent IS NULL"
+        "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent IS ?"
     )
     static let unplacedObjects = StoreQuery("SELECT block, objects FROM unplaced")
     static let allUnplaced = StoreQuery(

@@ -1,4 +1,4 @@
-/// Objects, and their order below each other.
+/// Objects, and their order below each other; the root is the parent NULL.
 extension StoreQuery {
     static let objectByID = StoreQuery("SELECT object FROM object WHERE id = ?")
     static let objectID = StoreQuery("SELECT id FROM object WHERE object = ?")
@@ -22,31 +22,18 @@ extension StoreQuery {
     static let visiblePage = StoreQuery("SELECT object FROM object WHERE id > ? AND visible ORDER BY id LIMIT ?")
     static let knownPage = StoreQuery("SELECT object FROM object WHERE id > ? ORDER BY id LIMIT ?")
     static let typePage = StoreQuery(
-        "SELECT object FROM object WHERE type = ?3 AND id > ?1 AND visible ORDER BY id LIMIT ?2"
+        "SELECT object FROM object WHERE type = ? AND id > ? AND visible ORDER BY id LIMIT ?"
     )
-    static let lastPosition = StoreQuery("SELECT max(position) FROM object WHERE parent = ?")
-    static let lastRootPosition = StoreQuery("SELECT max(position) FROM object WHERE parent IS NULL")
+    static let lastPosition = StoreQuery("SELECT max(position) FROM object WHERE parent IS ?")
     static let childPage = StoreQuery(
         """
-        SELECT object FROM object WHERE parent = ?4 AND (position, id) > (?1, ?2) AND visible
-        ORDER BY position, id LIMIT ?3
-        """
-    )
-    static let rootChildPage = StoreQuery(
-        """
-        SELECT object FROM object WHERE parent IS NULL AND (position, id) > (?1, ?2) AND visible
-        ORDER BY position, id LIMIT ?3
+        SELECT object FROM object WHERE parent IS ? AND (position, id) > (?, ?) AND visible
+        ORDER BY position, id LIMIT ?
         """
     )
     static let childBefore = StoreQuery(
         """
-        SELECT object FROM object WHERE parent = ?3 AND (position, id) < (?1, ?2) AND visible
-        ORDER BY position DESC, id DESC LIMIT 1
-        """
-    )
-    static let rootChildBefore = StoreQuery(
-        """
-        SELECT object FROM object WHERE parent IS NULL AND (position, id) < (?1, ?2) AND visible
+        SELECT object FROM object WHERE parent IS ? AND (position, id) < (?, ?) AND visible
         ORDER BY position DESC, id DESC LIMIT 1
         """
     )
@@ -89,13 +76,7 @@ extension StoreQuery {
         childrenInOrder
     }
     private static let childrenInOrder = StoreQuery(
-        "SELECT object FROM object WHERE parent = ? ORDER BY position, id"
-    )
-    static var rootChildren: StoreQuery {
-        rootChildrenInOrder
-    }
-    private static let rootChildrenInOrder = StoreQuery(
-        "SELECT object FROM object WHERE parent IS NULL ORDER BY position, id"
+        "SELECT object FROM object WHERE parent IS ? ORDER BY position, id"
     )
     static let visibleObjects = StoreQuery("SELECT object FROM object WHERE visible ORDER BY id")
 }

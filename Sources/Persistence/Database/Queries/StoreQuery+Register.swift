@@ -57,8 +57,8 @@ extension StoreQuery {
     static let deleteVersion = StoreQuery(
         "DELETE FROM version WHERE register = ? AND stamp = ? AND segment = ? AND sequence = ? AND idx = ?"
     )
-    static let creationsOfObject = StoreQuery(
-        "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = 2"
+    static let versions = StoreQuery(
+        "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = ?"
     )
     static let objectsWithDifferentCreations = StoreQuery(
         // The type and the kind of a creation are numbers in these columns.
@@ -70,9 +70,6 @@ extension StoreQuery {
         GROUP BY version.register
         HAVING min(operation.operand) <> max(operation.operand) OR min(operation.value) <> max(operation.value)
         """
-    )
-    static let deletionsOfObject = StoreQuery(
-        "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = 3"
     )
     static let lastVersions = StoreQuery(
         """
@@ -87,15 +84,15 @@ extension StoreQuery {
             SELECT coalesce(register.stamp, change.stamp) FROM register LEFT JOIN change USING (segment, sequence)
             WHERE register BETWEEN ?1 AND ?2
         )
-        SELECT created_stamp FROM object WHERE object = ?4
+        SELECT created_stamp FROM object WHERE object = ?3
         UNION ALL SELECT max(stamp) FROM stamps
         UNION ALL SELECT max(stamp) FROM stamps WHERE stamp < 0
-        UNION ALL SELECT max(stamp) FROM version WHERE register = ?3
-        UNION ALL SELECT max(stamp) FROM version WHERE register = ?3 AND stamp < 0
-        UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 0
-        UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 0 AND stamp < 0
-        UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 1
-        UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 1 AND stamp < 0
+        UNION ALL SELECT max(stamp) FROM version WHERE register = ?2
+        UNION ALL SELECT max(stamp) FROM version WHERE register = ?2 AND stamp < 0
+        UNION ALL SELECT max(stamp) FROM move WHERE object = ?3 AND effective = 0
+        UNION ALL SELECT max(stamp) FROM move WHERE object = ?3 AND effective = 0 AND stamp < 0
+        UNION ALL SELECT max(stamp) FROM move WHERE object = ?3 AND effective = 1
+        UNION ALL SELECT max(stamp) FROM move WHERE object = ?3 AND effective = 1 AND stamp < 0
         """
     )
     static let historyOfObject = StoreQuery(
@@ -116,8 +113,5 @@ extension StoreQuery {
         SELECT stamp, segment, sequence, idx FROM version
         WHERE register = ? AND segment >= ? AND status = 1 ORDER BY segment
         """
-    )
-    static let conflicts = StoreQuery(
-        "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = 1"
     )
 }
