@@ -87,36 +87,14 @@ struct MergeComparison {
         _ changes: MissingChanges,
         in transaction: inout SQLiteStore.Transaction
     ) throws {
-        for (key, register) in try transaction.conflictedRegisters() {
-            guard try transaction.object(key.object).isVisible,
-                let conflict = try Conflict(of: key, readBy: Self.nobody, in: &transaction)
+        for candidate in try transaction.conflictCandidates() {
+            guard try transaction.object(candidate.object).isVisible,
+                let conflict = try Conflict(candidate, readBy: Self.nobody, in: &transaction),
+                let (winner, others) = try transaction.versions(of: candidate)
             else { continue }
             var known: Set<String> = []
-            for loser in try transaction.conflicts(at: key) where changes.isKnown([loser, register.winner]) {
-                known.insert(try transaction.name(of: loser))
-            }
-            outcome.add(conflict, without: known)
-        }
-        for object in try transaction.objectsWithDifferentCreations() {
-            guard try transaction.object(object).isVisible,
-                let conflict = try Conflict(creationsOf: object, readBy: Self.nobody, in: &transaction),
-                let creations = try transaction.concurrentCreations(of: object)
-            else { continue }
-            var known: Set<String> = []
-            for other in creations.others where changes.isKnown([other, creations.counting]) {
+            for other in others where changes.isKnown(winner.map { [other, $0] } ?? others) {
                 known.insert(try transaction.name(of: other))
-            }
-            outcome.add(conflict, without: known)
-        }
-        for object in try transaction.objectsWithOpenMoves() {
-            guard try transaction.object(object).isVisible,
-                let conflict = try Conflict(movesOf: object, readBy: Self.nobody, in: &transaction)
-            else { continue }
-            let moves = try transaction.openMoves(of: object)
-            let winner = try transaction.moveInForce(of: object)?.write
-            var known: Set<String> = []
-            for move in moves where changes.isKnown(winner.map { [move, $0] } ?? moves) {
-                known.insert(try transaction.name(of: move))
             }
             outcome.add(conflict, without: known)
         }

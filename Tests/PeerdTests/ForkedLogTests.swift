@@ -158,7 +158,7 @@ import Testing
         try Self.read(try Self.forked()) { transaction in
             let reader = try Self.identity().device
             let moved = transaction.objectsWithOpenMoves()
-            let conflicts = try moved.map { try Conflict(movesOf: $0, readBy: reader, in: &transaction) }
+            let conflicts = try moved.map { try Conflict(.place($0), readBy: reader, in: &transaction) }
             let conflict = try #require(conflicts.first ?? nil)
             #expect(conflicts.count == 1 && conflict.object == Self.ids[0] && conflict.property == nil)
             #expect(conflict.winner?.content == .place(Self.ids[2]))

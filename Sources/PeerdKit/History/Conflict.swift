@@ -140,118 +140,38 @@ extension Conflict.Version.Content {
 }
 
 extension Conflict {
-    /// Returns true if one of the writes says something else than the one in force.
+    /// Returns true if one of the versions says something else than the one in force.
     ///
     /// - Complexity: O(1) for most conflicts: reading ends at the first write that differs.
-    private static func isOpposed(
-        _ winner: WriteReference?,
-        by others: [WriteReference],
+    static func exists(
+        _ candidate: ConflictCandidate,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
+        guard let (winner, others) = try transaction.versions(of: candidate) else { return false }
         guard let winner else { return !others.isEmpty }
         let content = Version.Content(try transaction.edit(winner))
         for other in others where Version.Content(try transaction.edit(other)) != content { return true }
         return false
     }
 
-    /// Returns true if a property is in conflict, without reading more of it than that takes.
-    static func exists(of key: RegisterKey, in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
-        guard let register = try transaction.register(key), register.conflictCount > 0 else { return false }
-        return try self.isOpposed(register.winner, by: transaction.conflicts(at: key), in: &transaction)
-    }
-
-    /// Returns true if the moves of an object are in conflict, without reading more of them than that takes.
-    static func exists(
-        movesOf object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        let open = try transaction.openMoves(of: object)
-        guard open.count > 1 else { return false }
-        let winner = try transaction.moveInForce(of: object)?.write
-        return try self.isOpposed(winner, by: open.filter { $0 != winner }, in: &transaction)
-    }
-
-    /// Returns true if the creations of an object are in conflict, without reading more of them than that takes.
-    static func exists(
-        creationsOf object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        guard let creations = try transaction.concurrentCreations(of: object) else { return false }
-        return try self.isOpposed(creations.counting, by: creations.others, in: &transaction)
-    }
-
-    /// Makes a conflict; nil if no other version differs from the one in force.
-    private init?(
-        object: ObjectID,
-        subject: Subject,
-        winner: Version?,
-        others: [WriteReference],
+    /// Reads a conflict; nil if no other version differs from the one in force.
+    package init?(
+        _ candidate: ConflictCandidate,
         readBy device: DeviceID,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
+        guard let versions = try transaction.versions(of: candidate) else { return nil }
+        let winner = try versions.winner.map { winner throws(StoreError) in
+            try Version(winner, readBy: device, in: &transaction)
+        }
         var losers: [Version] = []
-        for other in others {
+        for other in versions.others.sorted(by: { WriteOrder.precedes($1, $0, transaction) }) {
             let version = try Version(other, readBy: device, in: &transaction)
             if version.content != winner?.content { losers.append(version) }
         }
         if losers.isEmpty { return nil }
-        self.init(object: object, subject: subject, winner: winner, losers: losers)
-    }
-
-    /// Reads the conflict of a property; nil if there is none.
-    package init?(
-        of key: RegisterKey,
-        readBy device: DeviceID,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        guard let register = try transaction.register(key), register.conflictCount > 0 else { return nil }
-        let losers = try transaction.conflicts(at: key).sorted { WriteOrder.precedes($1, $0, transaction) }
-        try self.init(
-            object: try transaction.object(key.object).id,
-            subject: .property(try transaction.name(key.name)),
-            winner: try Version(register.winner, readBy: device, in: &transaction),
-            others: losers,
-            readBy: device,
-            in: &transaction
-        )
-    }
-
-    /// Reads the conflict of an object's moves; nil if there is none.
-    package init?(
-        movesOf object: ObjectIndex,
-        readBy device: DeviceID,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        let open = try transaction.openMoves(of: object)
-        guard open.count > 1 else { return nil }
-        let winner = try transaction.moveInForce(of: object)?.write
-        try self.init(
-            object: try transaction.object(object).id,
-            subject: .place,
-            winner: try winner.map { winner throws(StoreError) in
-                try Version(winner, readBy: device, in: &transaction)
-            },
-            others: open.reversed().filter { $0 != winner },
-            readBy: device,
-            in: &transaction
-        )
-    }
-
-    /// Reads the conflict of an object's creations; nil if there is none.
-    package init?(
-        creationsOf object: ObjectIndex,
-        readBy device: DeviceID,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        guard let creations = try transaction.concurrentCreations(of: object) else { return nil }
-        try self.init(
-            object: try transaction.object(object).id,
-            subject: .creation,
-            winner: try Version(creations.counting, readBy: device, in: &transaction),
-            others: creations.others.sorted { WriteOrder.precedes($1, $0, transaction) },
-            readBy: device,
-            in: &transaction
-        )
+        let object = try transaction.object(candidate.object).id
+        self.init(object: object, subject: try candidate.subject(in: &transaction), winner: winner, losers: losers)
     }
 
     /// Tells whether the same writes are in conflict.

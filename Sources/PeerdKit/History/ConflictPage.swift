@@ -23,29 +23,26 @@ package struct ConflictPlace: Hashable, Comparable, Sendable {
     fileprivate var object: ObjectID
     fileprivate var subject: Subject
 
-    fileprivate init(object: ObjectID, _ subject: Subject, isWithoutEffect: Bool = false) {
+    fileprivate init(object: ObjectID, _ subject: Conflict.Subject, isWithoutEffect: Bool = false) {
         self.object = object
-        self.subject = subject
-        self.isWithoutEffect = isWithoutEffect
-    }
-
-    /// The place of a conflict.
-    package init(_ conflict: Conflict) {
-        let subject: Subject =
-            switch conflict.subject {
+        self.subject =
+            switch subject {
             case .property(let name): .property(ExactText(name))
             case .creation: .creation
             case .place: .place
             }
-        self.init(object: conflict.object, subject)
+        self.isWithoutEffect = isWithoutEffect
     }
+
+    /// The place of a conflict.
+    package init(_ conflict: Conflict) { self.init(object: conflict.object, conflict.subject) }
 
     /// Reads what ``text`` is; nil for anything else.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count >= 2, let object = ObjectID(text: String(parts[1])) else { return nil }
         switch (parts[0], parts.count) {
-        case ("name", 3): self.init(object: object, .property(ExactText(String(parts[2]))))
+        case ("name", 3): self.init(object: object, .property(String(parts[2])))
         case ("creation", 2): self.init(object: object, .creation)
         case ("place", 2): self.init(object: object, .place)
         case ("move", 2): self.init(object: object, .place, isWithoutEffect: true)
@@ -85,21 +82,10 @@ extension Workspace {
             func add(_ candidate: ConflictPlace, _ subject: Subject) {
                 if place.map({ $0 < candidate }) ?? true { found.append((candidate, subject)) }
             }
-            for (key, _) in try transaction.conflictedRegisters() {
-                guard case .inside = try membership.contains(key.object, in: &transaction) else { continue }
-                let name = ExactText(try transaction.name(key.name))
-                add(
-                    ConflictPlace(object: try transaction.object(key.object).id, .property(name)),
-                    .register(key)
-                )
-            }
-            for object in try transaction.objectsWithDifferentCreations() {
-                guard case .inside = try membership.contains(object, in: &transaction) else { continue }
-                add(ConflictPlace(object: try transaction.object(object).id, .creation), .creations(object))
-            }
-            for object in try transaction.objectsWithOpenMoves() {
-                guard case .inside = try membership.contains(object, in: &transaction) else { continue }
-                add(ConflictPlace(object: try transaction.object(object).id, .place), .moves(object))
+            for candidate in try transaction.conflictCandidates() {
+                guard case .inside = try membership.contains(candidate.object, in: &transaction) else { continue }
+                let id = try transaction.object(candidate.object).id
+                add(ConflictPlace(object: id, try candidate.subject(in: &transaction)), .versions(candidate))
             }
             for move in try transaction.movesWithoutEffect() {
                 guard case .inside = try membership.contains(move.object, in: &transaction) else { continue }
@@ -116,16 +102,10 @@ extension Workspace {
                 }
                 last = place
                 switch subject {
-                case .register(let key):
-                    guard let conflict = try Conflict(of: key, readBy: device, in: &transaction) else { continue }
+                case .versions(let candidate):
+                    guard let conflict = try Conflict(candidate, readBy: device, in: &transaction) else { continue }
                     page.conflicts.append(conflict)
                     byteCount += conflict.byteCount
-                case .creations(let object):
-                    let conflict = try Conflict(creationsOf: object, readBy: device, in: &transaction)
-                    if let conflict { page.conflicts.append(conflict) }
-                case .moves(let object):
-                    let conflict = try Conflict(movesOf: object, readBy: device, in: &transaction)
-                    if let conflict { page.conflicts.append(conflict) }
                 case .withoutEffect(let object, let write):
                     let move = try Conflict.Version(write, readBy: device, in: &transaction)
                     page.moves.append(MoveWithoutEffect(object: object, move: move))
@@ -137,9 +117,7 @@ extension Workspace {
 
     /// What is to be read for a place.
     private enum Subject {
-        case register(RegisterKey)
-        case creations(ObjectIndex)
-        case moves(ObjectIndex)
+        case versions(ConflictCandidate)
         case withoutEffect(ObjectID, WriteReference)
     }
 }

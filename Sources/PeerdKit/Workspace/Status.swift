@@ -126,14 +126,8 @@ package struct WorkspaceCounts: Hashable, Sendable {
             self.changes += record.storedSequence - min(record.storedSequence, record.firstSequence - 1)
             if record.origin == nil, record.storedSequence > 0 { self.replicas += 1 }
         }
-        for (key, _) in try transaction.conflictedRegisters() where try transaction.object(key.object).isVisible {
-            if try Conflict.exists(of: key, in: &transaction) { self.conflicts += 1 }
-        }
-        for object in try transaction.objectsWithDifferentCreations() where try transaction.object(object).isVisible {
-            if try Conflict.exists(creationsOf: object, in: &transaction) { self.conflicts += 1 }
-        }
-        for object in try transaction.objectsWithOpenMoves() where try transaction.object(object).isVisible {
-            if try Conflict.exists(movesOf: object, in: &transaction) { self.conflicts += 1 }
+        for candidate in try transaction.conflictCandidates() where try transaction.object(candidate.object).isVisible {
+            if try Conflict.exists(candidate, in: &transaction) { self.conflicts += 1 }
         }
     }
 }

@@ -15,21 +15,9 @@ extension Workspace {
         return try await self.reading { transaction in
             let membership = ScopeMembership(scope)
             var found: [Conflict] = []
-            for (key, _) in try transaction.conflictedRegisters() {
-                guard case .inside = try membership.contains(key.object, in: &transaction) else { continue }
-                if let conflict = try Conflict(of: key, readBy: device, in: &transaction) { found.append(conflict) }
-            }
-            for object in try transaction.objectsWithDifferentCreations() {
-                guard case .inside = try membership.contains(object, in: &transaction) else { continue }
-                if let conflict = try Conflict(creationsOf: object, readBy: device, in: &transaction) {
-                    found.append(conflict)
-                }
-            }
-            for object in try transaction.objectsWithOpenMoves() {
-                guard case .inside = try membership.contains(object, in: &transaction) else { continue }
-                if let conflict = try Conflict(movesOf: object, readBy: device, in: &transaction) {
-                    found.append(conflict)
-                }
+            for candidate in try transaction.conflictCandidates() {
+                guard case .inside = try membership.contains(candidate.object, in: &transaction) else { continue }
+                if let conflict = try Conflict(candidate, readBy: device, in: &transaction) { found.append(conflict) }
             }
             return found.sorted { ConflictPlace($0) < ConflictPlace($1) }
         }
@@ -123,12 +111,12 @@ extension Conflict {
     ) throws(StoreError) -> Conflict? {
         guard let index = try transaction.existingObjectIndex(of: object), try transaction.object(index).isVisible
         else { return nil }
-        switch subject {
-        case .property(let name):
-            let key = RegisterKey(object: index, name: try transaction.nameIndex(of: name))
-            return try Conflict(of: key, readBy: device, in: &transaction)
-        case .creation: return try Conflict(creationsOf: index, readBy: device, in: &transaction)
-        case .place: return try Conflict(movesOf: index, readBy: device, in: &transaction)
-        }
+        let candidate: ConflictCandidate =
+            switch subject {
+            case .property(let name): .property(RegisterKey(object: index, name: try transaction.nameIndex(of: name)))
+            case .creation: .creation(index)
+            case .place: .place(index)
+            }
+        return try Conflict(candidate, readBy: device, in: &transaction)
     }
 }

@@ -1,0 +1,71 @@
+package import CRDTCore
+
+/// What may be in conflict, as one store numbers it: a property, or the creations or the moves of an object.
+package enum ConflictCandidate: Hashable {
+    case property(RegisterKey)
+    case creation(ObjectIndex)
+    case place(ObjectIndex)
+
+    /// The object that it is about.
+    package var object: ObjectIndex {
+        switch self {
+        case .property(let key): key.object
+        case .creation(let object), .place(let object): object
+        }
+    }
+
+    func subject(in transaction: inout some StoreTransaction) throws(StoreError) -> Conflict.Subject {
+        switch self {
+        case .property(let key): .property(try transaction.name(key.name))
+        case .creation: .creation
+        case .place: .place
+        }
+    }
+}
+
+extension StoreTransaction {
+    /// Everything that has several versions; they may say the same.
+    package mutating func conflictCandidates() throws(StoreError) -> [ConflictCandidate] {
+        var candidates = try self.conflictedRegisters().map { ConflictCandidate.property($0.0) }
+        candidates += try self.objectsWithDifferentCreations().map { .creation($0) }
+        candidates += try self.objectsWithOpenMoves().map { .place($0) }
+        return candidates
+    }
+
+    /// The write in force, if one is, and those that compete with it; nil if nothing does.
+    package mutating func versions(
+        of candidate: ConflictCandidate
+    ) throws(StoreError) -> (winner: WriteReference?, others: [WriteReference])? {
+        switch candidate {
+        case .property(let key):
+            guard let register = try self.register(key), register.conflictCount > 0 else { return nil }
+            return (register.winner, try self.conflicts(at: key))
+        case .creation(let object): return try self.concurrentCreations(of: object)
+        case .place(let object):
+            let open = try self.openMoves(of: object)
+            guard open.count > 1 else { return nil }
+            let winner = try self.moveInForce(of: object)?.write
+            return (winner, open.filter { $0 != winner })
+        }
+    }
+
+    /// The creation that makes an object what it is, and those whose authors had not seen it, nor their writes been
+    /// seen by its author.
+    ///
+    /// - Returns: nil if the object was not created.
+    private mutating func concurrentCreations(
+        of object: ObjectIndex
+    ) throws(StoreError) -> (winner: WriteReference?, others: [WriteReference])? {
+        guard let counting = try self.look(at: object, { $0.creation?.write }) else { return nil }
+        let context = try self.authorContext(of: counting)
+        var others: [WriteReference] = []
+        for write in try self.creations(of: object) where write != counting && !context.covers(write) {
+            if !(try self.authorContext(of: write).covers(counting)) { others.append(write) }
+        }
+        return (counting, others)
+    }
+
+    private mutating func authorContext(of write: WriteReference) throws(StoreError) -> CausalContext {
+        CausalContext(seen: try self.context(at: write.point), author: write.segment, ordinal: write.ordinal)
+    }
+}
