@@ -6,32 +6,6 @@ package import Persistence
 
 /// Owns the node and performs its effects. Between two awaits the node is never half changed.
 package actor NodeDriver {
-    /// What a driver is for.
-    package struct Role: Sendable {
-        /// Where the daemon listens; nil for a command that runs without a daemon.
-        var listenPort: UInt16?
-        var staticAddresses: [NetworkAddress] = []
-        var discovers = false
-        /// False for commands that only want the store: they connect to nobody.
-        var dialsPeers = true
-        /// False for commands that only read.
-        package var mayWrite = true
-
-        package init(
-            listenPort: UInt16? = nil,
-            staticAddresses: [NetworkAddress] = [],
-            discovers: Bool = false,
-            dialsPeers: Bool = true,
-            mayWrite: Bool = true
-        ) {
-            self.listenPort = listenPort
-            self.staticAddresses = staticAddresses
-            self.discovers = discovers
-            self.dialsPeers = dialsPeers
-            self.mayWrite = mayWrite
-        }
-    }
-
     private var node: Node<SQLiteStore>?
     private let inbox: NodeInbox
     /// For those who wait for changes.

@@ -25,35 +25,26 @@ package struct WorkspaceRuntime: Sendable {
 
     /// Opens the workspace of a directory and begins to handle events.
     ///
-    /// The transport must post its events to the inbox; `report` is called with what the user should know, and `role`
-    /// is asked for once the directory is locked.
+    /// The transport must post its events to the inbox; `report` is called with what the user should know. How to take
+    /// part in the sync is asked for once the directory is locked; nil for a command that connects to nobody.
     package static func open(
         _ paths: DirectoryPaths,
         transport: TCPTransport,
         inbox: NodeInbox,
+        mayWrite: Bool = true,
         report: @escaping @Sendable (Notice) -> Void,
-        role: () async throws -> NodeDriver.Role
+        stopsWaiting: () async throws -> Bool = { false },
+        participation: () async throws -> Participation?
     ) async throws -> WorkspaceRuntime {
-        try await self.open(paths, transport, inbox, report, stopsWaiting: { false }, role: role)
-    }
-
-    private static func open(
-        _ paths: DirectoryPaths,
-        _ transport: TCPTransport,
-        _ inbox: NodeInbox,
-        _ report: @escaping @Sendable (Notice) -> Void,
-        stopsWaiting: () async throws -> Bool,
-        role: () async throws -> NodeDriver.Role
-    ) async throws -> WorkspaceRuntime {
-        var chosen: NodeDriver.Role?
+        var answer: Participation??
         let end = ContinuousClock.now + self.queuePatience
         var isTold = false
         while true {
             do {
-                return try await self.attempt(paths, transport, inbox, report, until: end, stopsWaiting) {
-                    let role = if let chosen { chosen } else { try await role() }
-                    chosen = role
-                    return role
+                return try await self.attempt(paths, transport, inbox, mayWrite, report, until: end, stopsWaiting) {
+                    let part: Participation? = if let answer { answer } else { try await participation() }
+                    answer = .some(part)
+                    return part
                 }
             } catch let error as StoreError {
                 guard case .locked = error, ContinuousClock.now < end else { throw PeerdError(error) }
@@ -68,18 +59,20 @@ package struct WorkspaceRuntime: Sendable {
         _ paths: DirectoryPaths,
         _ transport: TCPTransport,
         _ inbox: NodeInbox,
+        _ mayWrite: Bool,
         _ report: @escaping @Sendable (Notice) -> Void,
         until end: ContinuousClock.Instant,
         _ stopsWaiting: () async throws -> Bool,
-        role: () async throws -> NodeDriver.Role
+        participation: () async throws -> Participation?
     ) async throws -> WorkspaceRuntime {
         let store = try await self.openStore(paths, until: end, stopsWaiting)
-        let role = try await role()
-        let token = try TokenFile.open(paths, renews: role.mayWrite)
+        let participation = try await participation()
+        let discovers = participation?.discovers ?? false
+        let token = try TokenFile.open(paths, renews: mayWrite)
         let configuration = NodeConfiguration(
-            listenPort: role.listenPort,
-            staticAddresses: role.staticAddresses,
-            discovers: role.discovers,
+            listenPort: participation?.listenPort,
+            staticAddresses: participation?.staticAddresses ?? [],
+            discovers: discovers,
             acceptedTokens: token.accepted,
             nextToken: token.next
         )
@@ -94,7 +87,7 @@ package struct WorkspaceRuntime: Sendable {
             at: SystemClock.now()
         )
         try token.settle()
-        let beacons = role.discovers ? BeaconTransport() : nil
+        let beacons = discovers ? BeaconTransport() : nil
         let bell = CommitBell()
         let driver = NodeDriver(
             node: node,
@@ -102,11 +95,11 @@ package struct WorkspaceRuntime: Sendable {
             bell: bell,
             transport: transport,
             beacons: beacons,
-            dialsPeers: role.dialsPeers,
+            dialsPeers: participation != nil,
             report: report
         )
         await beacons?.start { payload, host in inbox.post(.beacon(payload, fromHost: host)) }
-        if role.listenPort != nil { await driver.watchAddresses() }
+        if participation?.listenPort != nil { await driver.watchAddresses() }
         let loop = Task(priority: .userInitiated) { await driver.run() }
         return WorkspaceRuntime(
             driver: driver,
@@ -129,11 +122,12 @@ package struct WorkspaceRuntime: Sendable {
         let inbox = NodeInbox()
         return try await self.open(
             paths,
-            TCPTransport(events: { inbox.post(Event($0)) }),
-            inbox,
-            report,
+            transport: TCPTransport(events: { inbox.post(Event($0)) }),
+            inbox: inbox,
+            mayWrite: mayWrite,
+            report: report,
             stopsWaiting: stopsWaiting,
-            role: { NodeDriver.Role(dialsPeers: false, mayWrite: mayWrite) }
+            participation: { nil }
         )
     }
 

@@ -33,9 +33,9 @@ struct Daemon {
             transport: transport,
             inbox: inbox,
             report: { notice in log.write(notice) },
-            role: {
+            participation: {
                 address = try await self.bind(transport, listen, logger)
-                return NodeDriver.Role(
+                return Participation(
                     listenPort: address.port,
                     staticAddresses: staticAddresses,
                     discovers: discovers
