@@ -11,7 +11,7 @@ extension NodeDriver {
         isDryRun: Bool,
         progress: @Sendable (CompactionRun) -> Void
     ) async throws -> CompactionRun {
-        let begun: CompactionRun? = try self.storing { node throws(StoreError) in
+        var run = try self.storing { node throws(StoreError) in
             // What an open branch barred may be free by now.
             node.retryErasing()
             return try node.beginCompaction(
@@ -21,7 +21,6 @@ extension NodeDriver {
                 at: SystemClock.now()
             )
         }
-        guard var run = begun else { throw Self.stopping }
         while !run.isDone {
             try Task.checkCancellation()
             let step = run

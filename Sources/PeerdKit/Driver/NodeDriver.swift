@@ -328,43 +328,11 @@ package actor NodeDriver {
         }
     }
 
-    /// Reads one consistent state.
-    package func read<Result: Sendable>(
-        _ body: @Sendable (inout SQLiteStore.Transaction) throws -> Result
-    ) throws -> Result {
-        // A clock that was set, or a change that is due, shows at once.
-        self.handle(.timer)
-        let outcome: Swift.Result<Result, any Error>
-        do throws(StoreError) {
-            let result = try self.node?.read { transaction throws(StoreError) -> Swift.Result<Result, any Error> in
-                do {
-                    return .success(try body(&transaction))
-                } catch let error as StoreError {
-                    throw error
-                } catch {
-                    return .failure(error)
-                }
-            }
-            guard let result else { throw Self.stopping }
-            outcome = result
-        } catch {
-            throw PeerdError(error)
-        }
-        return try outcome.get()
-    }
-
     /// Keeps what this database alone holds; it is on the disk when this returns.
     package func keep<Result: Sendable>(
         _ body: @Sendable (inout SQLiteStore.Transaction) throws(StoreError) -> Result
     ) throws -> Result {
-        // What the node noticed is told, too.
-        defer { self.handle(.timer) }
-        do throws(StoreError) {
-            guard let result = try self.node?.keep(body) else { throw Self.stopping }
-            return result
-        } catch {
-            throw PeerdError(error)
-        }
+        try self.storing { node throws(StoreError) in try node.keep(body) }
     }
 
     var holdsErasedBytes: Bool { self.node?.holdsErasedBytes ?? false }
@@ -375,8 +343,14 @@ package actor NodeDriver {
     ) throws -> Result {
         // What the node noticed is told, too.
         defer { self.handle(.timer) }
+        return try self.asking(body)
+    }
+
+    /// Calls the node, and says what it means if that is gone or its store fails.
+    private func asking<Result>(
+        _ body: (inout Node<SQLiteStore>) throws(StoreError) -> Result
+    ) throws -> Result {
         do throws(StoreError) {
-            guard self.node != nil else { throw Self.stopping }
             let result: Result? = try self.node?.perform(body)
             guard let result else { throw Self.stopping }
             return result
@@ -387,13 +361,9 @@ package actor NodeDriver {
 
     /// What the node knows of itself and its peers.
     package func status() throws -> NodeStatus {
+        // A clock that was set, or a change that is due, shows at once.
         self.handle(.timer)
-        do throws(StoreError) {
-            guard let status = try self.node?.status(at: SystemClock.now()) else { throw Self.stopping }
-            return status
-        } catch {
-            throw PeerdError(error)
-        }
+        return try self.asking { node throws(StoreError) in try node.status(at: SystemClock.now()) }
     }
 
     /// Keeps an address to dial.
@@ -416,25 +386,17 @@ package actor NodeDriver {
 
     /// Forgets a device that is gone; returns false if it is connected.
     package func forget(_ device: DeviceID) throws -> Bool {
-        do throws(StoreError) {
-            guard let isForgotten = try self.node?.forget(device) else { throw Self.stopping }
-            self.inbox.ring()
-            return isForgotten
-        } catch {
-            throw PeerdError(error)
-        }
+        let isForgotten = try self.asking { node throws(StoreError) in try node.forget(device) }
+        self.inbox.ring()
+        return isForgotten
     }
 
     /// Makes an invite; `endsOldest`: whether another one gave way to it.
     package func makeInvite(addresses: [String], port: UInt16) throws -> (invite: Invite, endsOldest: Bool) {
-        do throws(StoreError) {
+        try self.asking { node throws(StoreError) in
             let now = SystemClock.now()
-            let endsOldest = self.node?.hasAllInvitesOpen(at: now) ?? false
-            let invite = try self.node?.makeInvite(addresses: addresses, port: port, at: now)
-            guard let invite else { throw Self.stopping }
-            return (invite, endsOldest)
-        } catch {
-            throw PeerdError(error)
+            let endsOldest = node.hasAllInvitesOpen(at: now)
+            return (try node.makeInvite(addresses: addresses, port: port, at: now), endsOldest)
         }
     }
 }
