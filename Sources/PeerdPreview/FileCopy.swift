@@ -66,13 +66,7 @@ enum FileCopy {
     }
 
     private static func append(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ path: String) throws {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw self.failure(path) }
-            rest = rest.dropFirst(count)
-        }
+        guard bytes.withUnsafeBytes({ OpenFile.write($0, to: descriptor) }) else { throw self.failure(path) }
     }
 
     /// The error of a copy that cannot be written.

@@ -32,7 +32,12 @@ enum BackupFormat {
     static let smallByteCountMax = 64 << 10
     static let pieceByteCount = 1 << 20
 
-    static func entryHasher() -> Blake2b.Hasher256 { Blake2b.Hasher256(HashPersonal("peerd-backup-ent")) }
+    /// A hasher for an entry that begins so.
+    static func entryHasher(_ head: [UInt8]) -> Blake2b.Hasher256 {
+        var hasher = Blake2b.Hasher256(HashPersonal("peerd-backup-ent"))
+        hasher.update(head)
+        return hasher
+    }
 
     static func fileHasher() -> Blake2b.Hasher256 { Blake2b.Hasher256(HashPersonal("peerd-backup-all")) }
 

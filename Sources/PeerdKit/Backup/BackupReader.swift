@@ -102,8 +102,7 @@ struct BackupReader: ~Copyable {
             throw BackupFailure.damaged(self.path, "a part of it is too long")
         }
         let content = try self.bytes(Int(count))
-        var entry = BackupFormat.entryHasher()
-        entry.update(head)
+        var entry = BackupFormat.entryHasher(head)
         entry.update(content)
         try self.check(head, BackupFormat.bytes(of: entry.finalize()))
         return content
@@ -114,14 +113,13 @@ struct BackupReader: ~Copyable {
             throw BackupFailure.damaged(self.path, "a part of it is too long")
         }
         var isRead = false
-        let (descriptor, offset) = (self.descriptor, off_t(self.offset))
+        let (descriptor, offset) = (self.descriptor, Int(self.offset))
         let content = SecretBytes(count: Int(count)) { buffer in
-            isRead = pread(descriptor, buffer.baseAddress, buffer.count, offset) == buffer.count
+            isRead = OpenFile.read(descriptor, at: offset, into: UnsafeMutableRawBufferPointer(buffer)) == buffer.count
         }
         guard isRead else { throw BackupFailure.damaged(self.path, "its end is missing") }
         self.offset += count
-        var entry = BackupFormat.entryHasher()
-        entry.update(head)
+        var entry = BackupFormat.entryHasher(head)
         content.withBytes { entry.update($0) }
         try self.check(head, BackupFormat.bytes(of: entry.finalize()))
         return content
@@ -137,30 +135,19 @@ struct BackupReader: ~Copyable {
         let output = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PrivateFile.fileMode)
         guard output >= 0 else { throw BackupFailure.ofErrno(target, "cannot be made") }
         defer { close(output) }
-        var entry = BackupFormat.entryHasher()
-        entry.update(head)
+        var entry = BackupFormat.entryHasher(head)
         var rest = count
         while rest > 0 {
             let piece = try self.bytes(Int(min(rest, UInt64(BackupFormat.pieceByteCount))))
             entry.update(piece)
-            try Self.write(piece, to: output, target)
+            guard piece.withUnsafeBytes({ OpenFile.write($0, to: output) }) else {
+                throw BackupFailure.ofErrno(target, "cannot be written")
+            }
             rest -= UInt64(piece.count)
             try progress(Double(count - rest) / Double(count))
         }
         guard fsync(output) == 0 else { throw BackupFailure.ofErrno(target, "cannot be written") }
         try self.check(head, BackupFormat.bytes(of: entry.finalize()))
-    }
-
-    private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws {
-        try bytes.withUnsafeBytes { bytes in
-            var rest = bytes
-            while !rest.isEmpty {
-                let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { throw BackupFailure.ofErrno(path, "cannot be written") }
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
-        }
     }
 
     private mutating func check(_ head: [UInt8], _ digest: [UInt8]) throws {
@@ -188,15 +175,10 @@ struct BackupReader: ~Copyable {
             throw BackupFailure.damaged(self.path, "its end is missing")
         }
         var bytes = [UInt8](repeating: 0, count: count)
-        var done = 0
-        while done < count {
-            let (descriptor, offset) = (self.descriptor, off_t(self.offset) + off_t(done))
-            let read = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress! + done, count - done, offset) }
-            if read < 0, errno == EINTR { continue }
-            if read < 0 { throw PrivateFile.failure(self.path, "cannot be read") }
-            guard read > 0 else { throw BackupFailure.damaged(self.path, "its end is missing") }
-            done += read
-        }
+        let (descriptor, offset) = (self.descriptor, Int(self.offset))
+        let readCount = bytes.withUnsafeMutableBytes { OpenFile.read(descriptor, at: offset, into: $0) }
+        if readCount < 0 { throw PrivateFile.failure(self.path, "cannot be read") }
+        guard readCount == count else { throw BackupFailure.damaged(self.path, "its end is missing") }
         self.offset += UInt64(count)
         return bytes
     }

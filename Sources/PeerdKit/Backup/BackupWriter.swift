@@ -1,40 +1,48 @@
 internal import Foundation
 internal import PeerCrypto
 
-/// A backup that is being written, under a temporary name beside its own.
+/// A file that a backup needs while it is written, under a temporary name beside that of the backup.
 ///
-/// A process that ends meanwhile leaves that file, and the next backup of the same name removes it.
-struct BackupWriter: ~Copyable {
-    private let path: String
-    let temporaryPath: String
-    private let descriptor: Int32
-    private var hasher = BackupFormat.fileHasher()
-    private var entryCount: UInt64 = 0
-    private var isNamed = false
+/// The name is gone with this object. A process that ends meanwhile leaves the file, and the next backup of the same
+/// name removes it.
+final class UnfinishedFile: Sendable {
+    let path: String
+    let descriptor: Int32
 
-    init(_ path: String) throws {
-        self.path = path
-        self.temporaryPath = AbandonedBackup.makeName(for: path)
-        self.descriptor = open(self.temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, PrivateFile.fileMode)
-        guard self.descriptor >= 0 else { throw BackupFailure.ofErrno(path, "cannot be made") }
+    init(for backup: String) throws {
+        self.path = AbandonedBackup.makeName(for: backup)
+        self.descriptor = open(self.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, PrivateFile.fileMode)
         // Whoever looks for abandoned files sees that this one is in use.
-        guard flock(self.descriptor, LOCK_EX | LOCK_NB) == 0, fchmod(self.descriptor, PrivateFile.fileMode) == 0 else {
-            throw BackupFailure.ofErrno(path, "cannot be made")
-        }
-        try self.write(BackupFormat.firstLine)
-        self.hasher.update(BackupFormat.firstLine)
+        guard self.descriptor >= 0, flock(self.descriptor, LOCK_EX | LOCK_NB) == 0,
+            fchmod(self.descriptor, PrivateFile.fileMode) == 0
+        else { throw BackupFailure.ofErrno(backup, "cannot be made") }
     }
 
     deinit {
-        if !self.isNamed { unlink(self.temporaryPath) }
+        guard self.descriptor >= 0 else { return }
+        unlink(self.path)
         close(self.descriptor)
+    }
+}
+
+/// A backup that is being written.
+struct BackupWriter {
+    private let path: String
+    private let file: UnfinishedFile
+    private var hasher = BackupFormat.fileHasher()
+    private var entryCount: UInt64 = 0
+
+    init(_ path: String) throws {
+        self.path = path
+        self.file = try UnfinishedFile(for: path)
+        try self.write(BackupFormat.firstLine)
+        self.hasher.update(BackupFormat.firstLine)
     }
 
     /// Adds an entry that is in memory.
     mutating func add(_ kind: BackupFormat.Kind, _ content: UnsafeRawBufferPointer) throws {
         let head = BackupFormat.head(kind, UInt64(content.count))
-        var entry = BackupFormat.entryHasher()
-        entry.update(head)
+        var entry = BackupFormat.entryHasher(head)
         entry.update(content)
         try self.write(head)
         try self.write(content)
@@ -48,8 +56,7 @@ struct BackupWriter: ~Copyable {
         var status = stat()
         guard fstat(file, &status) == 0 else { throw BackupFailure.ofErrno(self.path, "cannot be written") }
         let head = BackupFormat.head(kind, UInt64(status.st_size))
-        var entry = BackupFormat.entryHasher()
-        entry.update(head)
+        var entry = BackupFormat.entryHasher(head)
         try self.write(head)
         var piece = [UInt8](repeating: 0, count: BackupFormat.pieceByteCount)
         var offset = 0
@@ -76,14 +83,13 @@ struct BackupWriter: ~Copyable {
         try self.write(head)
         try self.write(BackupFormat.bytes(of: hasher.finalize()))
         var status = stat()
-        guard fsync(self.descriptor) == 0, fstat(self.descriptor, &status) == 0 else {
+        guard fsync(self.file.descriptor) == 0, fstat(self.file.descriptor, &status) == 0 else {
             throw BackupFailure.ofErrno(self.path, "cannot be written")
         }
         try AbandonedBackup.requireReplaceable(self.path)
-        guard rename(self.temporaryPath, self.path) == 0 else {
+        guard rename(self.file.path, self.path) == 0 else {
             throw BackupFailure.ofErrno(self.path, "cannot be written")
         }
-        self.isNamed = true
         try PrivateFile.synchronize(directory: BackupFailure.folder(of: self.path))
         return Int(status.st_size)
     }
@@ -98,12 +104,8 @@ struct BackupWriter: ~Copyable {
     private func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try self.write($0) } }
 
     private func write(_ bytes: UnsafeRawBufferPointer) throws {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = Foundation.write(self.descriptor, rest.baseAddress, rest.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw BackupFailure.ofErrno(self.path, "cannot be written") }
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        guard OpenFile.write(bytes, to: self.file.descriptor) else {
+            throw BackupFailure.ofErrno(self.path, "cannot be written")
         }
     }
 }
@@ -134,7 +136,7 @@ enum BackupFailure {
     }
 }
 
-/// Files that a backup needs while it is written.
+/// What backups leave whose process has ended, and where the next one may be.
 enum AbandonedBackup {
     private static let mark = ".unfinished-"
 

@@ -32,7 +32,7 @@ extension Workspace {
         try AbandonedBackup.requireUsable(BackupFailure.folder(of: path))
         try AbandonedBackup.requireReplaceable(path)
         let work = BackupWork(path: path, paths: self.paths)
-        let copy = try BackupCopy(path)
+        let copy = try UnfinishedFile(for: path)
         try await self.streamTurns.begin()
         let time: UInt64
         do {
@@ -60,35 +60,12 @@ extension Workspace {
     }
 }
 
-/// The copy of a database that a backup is made from; it has no name any more when this is gone.
-private final class BackupCopy: Sendable {
-    let path: String
-    let descriptor: Int32
-
-    init(_ backup: String) throws {
-        self.path = AbandonedBackup.makeName(for: backup)
-        self.descriptor = open(self.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, PrivateFile.fileMode)
-        guard self.descriptor >= 0, flock(self.descriptor, LOCK_EX | LOCK_NB) == 0,
-            fchmod(self.descriptor, PrivateFile.fileMode) == 0
-        else {
-            let failure = BackupFailure.ofErrno(backup, "cannot be made")
-            if self.descriptor >= 0 { close(self.descriptor) }
-            throw failure
-        }
-    }
-
-    deinit {
-        unlink(self.path)
-        close(self.descriptor)
-    }
-}
-
 /// Puts a backup together.
 private struct BackupWork: Sendable {
     let path: String
     let paths: DirectoryPaths
 
-    func write(_ copy: BackupCopy, time: UInt64, progress: (Double) throws -> Void) throws -> Backup {
+    func write(_ copy: UnfinishedFile, time: UInt64, progress: (Double) throws -> Void) throws -> Backup {
         let keys = try KeyFile.read(self.paths.keys)
         let identity = try KeyFile.identity(in: keys, self.paths.keys)
         let manifest = BackupManifest(

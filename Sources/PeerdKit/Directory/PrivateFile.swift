@@ -23,7 +23,8 @@ package enum PrivateFile {
         defer { unlink(temporary) }
         do {
             defer { close(descriptor) }
-            try self.fill(descriptor, with: bytes, path)
+            guard fchmod(descriptor, self.fileMode) == 0, OpenFile.write(bytes, to: descriptor), fsync(descriptor) == 0
+            else { throw self.failure(path, "cannot be written") }
         }
         switch existing {
         case .replace:
@@ -92,20 +93,6 @@ package enum PrivateFile {
             "\(path) \(what): \(SystemText.ofErrno()).",
             advice: "Check the permissions and the disk."
         )
-    }
-
-    private static func fill(_ descriptor: Int32, with bytes: UnsafeRawBufferPointer, _ path: String) throws {
-        guard fchmod(descriptor, self.fileMode) == 0 else { throw self.failure(path, "cannot be written") }
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
-            guard count > 0 else {
-                if count < 0, errno == EINTR { continue }
-                throw self.failure(path, "cannot be written")
-            }
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        }
-        guard fsync(descriptor) == 0 else { throw self.failure(path, "cannot be written") }
     }
 
     static func synchronize(directory path: String) throws {

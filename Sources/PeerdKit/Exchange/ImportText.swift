@@ -17,19 +17,8 @@ package struct ImportText: Sendable {
         self.byteCount = byteCount
         self.content = { range in
             var bytes = [UInt8](repeating: 0, count: range.count)
-            var count = 0
-            while count < range.count {
-                let read = bytes.withUnsafeMutableBytes { buffer in
-                    pread(
-                        descriptor,
-                        buffer.baseAddress?.advanced(by: count),
-                        range.count - count,
-                        off_t(range.lowerBound + count)
-                    )
-                }
-                guard read > 0 else { throw PrivateFile.failure("The text to import", "cannot be read") }
-                count += read
-            }
+            let count = bytes.withUnsafeMutableBytes { OpenFile.read(descriptor, at: range.lowerBound, into: $0) }
+            guard count == range.count else { throw PrivateFile.failure("The text to import", "cannot be read") }
             return bytes
         }
     }

@@ -1,0 +1,31 @@
+internal import Foundation
+
+/// Reads and writes files that are open, however little a system call takes at a time.
+package enum OpenFile {
+    /// Writes all bytes; returns false if the system refuses, with the reason in `errno`.
+    package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+        return true
+    }
+
+    /// Reads from an offset on until the buffer is full, or the file ends.
+    ///
+    /// Returns the number of bytes, or -1 with the reason in `errno`.
+    package static func read(_ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var count = 0
+        while count < buffer.count {
+            let start = buffer.baseAddress?.advanced(by: count)
+            let read = pread(descriptor, start, buffer.count - count, off_t(offset + count))
+            if read < 0, errno == EINTR { continue }
+            guard read > 0 else { return read < 0 ? -1 : count }
+            count += read
+        }
+        return count
+    }
+}
