@@ -20,29 +20,17 @@ struct ImportPlan {
         for (name, text) in object.properties {
             properties[name] = JSON(parsing: text.utf8).map { Value($0) } ?? .string(text)
         }
-        if let index = try self.visible(id, in: &state) {
+        self.planned.insert(id)
+        if let index = try state.visibleObject(id) {
             for (name, value) in try StateExport.properties(of: index, in: &state)
             where properties[name] == value {
                 properties[name] = nil
             }
             let place = try state.object(index).parent
             if let place, try state.object(place).id == parent { parent = nil }
-            self.planned.insert(id)
             if place != nil, object.isPlacedAtRoot { self.steps.append(.move(id, parent: nil, before: nil)) }
             if properties.isEmpty, parent == nil { return }
-            self.create(id, object, parent, properties)
-        } else {
-            self.planned.insert(id)
-            self.create(id, object, parent, properties)
         }
-    }
-
-    private mutating func create(
-        _ id: ObjectID,
-        _ object: ImportedObject,
-        _ parent: ObjectID?,
-        _ properties: [ExactText: Value]
-    ) {
         self.steps.append(
             .create(
                 Transaction.Creation(
@@ -73,18 +61,10 @@ struct ImportPlan {
         _ reference: ImportedObject.Reference,
         in state: inout some StateReading
     ) throws -> Bool {
-        try self.visible(try self.id(of: reference), in: &state) != nil
+        try state.visibleObject(self.id(of: reference)) != nil
     }
 
     private func isThere(_ id: ObjectID, in state: inout some StateReading) throws -> Bool {
-        if self.planned.contains(id) { return true }
-        return try self.visible(id, in: &state) != nil
-    }
-
-    private func visible(_ id: ObjectID, in state: inout some StateReading) throws -> ObjectIndex? {
-        guard let index = try state.existingObjectIndex(of: id), try state.object(index).isVisible else {
-            return nil
-        }
-        return index
+        try self.planned.contains(id) || state.visibleObject(id) != nil
     }
 }

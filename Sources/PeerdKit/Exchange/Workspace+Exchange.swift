@@ -141,10 +141,10 @@ extension Workspace {
                 defer { try? handle.close() }
                 var root: ObjectIndex?
                 if let object {
-                    guard let index = try transaction.existingObjectIndex(of: object),
-                        try transaction.object(index).isVisible
-                    else { throw PeerdError(.noSuchObject, "There is no object \(object).", advice: "Check the id.") }
-                    root = index
+                    root = try transaction.visibleObject(object)
+                    guard root != nil else {
+                        throw PeerdError(.noSuchObject, "There is no object \(object).", advice: "Check the id.")
+                    }
                 }
                 try ExportText.write(under: root, in: &transaction) { bytes in try handle.write(contentsOf: bytes) }
                 try handle.synchronize()

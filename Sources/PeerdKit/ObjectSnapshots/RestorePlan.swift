@@ -48,7 +48,7 @@ struct RestorePlan {
     // MARK: - Objects
 
     private mutating func addTop(_ element: SnapshotContent.Element, in state: inout some StateReading) throws {
-        let present = try Self.visible(element.id, in: &state)
+        let present = try state.visibleObject(element.id)
         var parent = element.parent
         var isInPlace = true
         if let wanted = parent {
@@ -95,7 +95,7 @@ struct RestorePlan {
         under parent: ObjectID?,
         in state: inout some StateReading
     ) throws {
-        guard let index = try Self.visible(element.id, in: &state) else {
+        guard let index = try state.visibleObject(element.id) else {
             return try self.create(element, under: parent, in: &state)
         }
         let present = try StateExport.properties(of: index, in: &state)
@@ -224,23 +224,11 @@ struct RestorePlan {
         return .move(object, Place(parent: parent, position: position))
     }
 
-    // MARK: - The state
-
-    private static func visible(
-        _ id: ObjectID,
-        in state: inout some StateReading
-    ) throws -> ObjectIndex? {
-        guard let index = try state.existingObjectIndex(of: id), try state.object(index).isVisible else {
-            return nil
-        }
-        return index
-    }
-
     /// Whether something exists that is neither in the snapshot nor below an object of it.
     ///
     /// What is put below it closes no circle.
     private func canHold(_ id: ObjectID, in state: inout some StateReading) throws -> Bool {
-        guard var index = try Self.visible(id, in: &state) else { return false }
+        guard var index = try state.visibleObject(id) else { return false }
         var watch = CircleWatch<ObjectIndex>()
         while true {
             let record = try state.object(index)

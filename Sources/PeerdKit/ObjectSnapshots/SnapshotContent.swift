@@ -51,9 +51,7 @@ package struct SnapshotContent: Sendable {
         time: UInt64,
         in state: inout some StateReading
     ) throws -> SnapshotContent? {
-        guard let top = try state.existingObjectIndex(of: object), try state.object(top).isVisible else {
-            return nil
-        }
+        guard let top = try state.visibleObject(object) else { return nil }
         var identified: [(id: ObjectID, index: ObjectIndex)] = []
         for index in try StateExport.subtree(top, in: &state) {
             identified.append((try state.object(index).id, index))

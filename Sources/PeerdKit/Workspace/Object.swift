@@ -36,8 +36,7 @@ public struct Object: Identifiable, Hashable, Sendable, Codable {
 
 extension Object {
     static func find(_ id: ObjectID, in transaction: inout some StateReading) throws(StoreError) -> Object? {
-        guard let index = try transaction.existingObjectIndex(of: id), try transaction.object(index).isVisible
-        else { return nil }
+        guard let index = try transaction.visibleObject(id) else { return nil }
         return try Object(index, in: &transaction)
     }
 
@@ -60,6 +59,14 @@ extension Object {
         self.childCount = try transaction.visibleChildCount(of: index)
         self.updatedAt = Date(milliseconds: try transaction.lastUpdate(of: index).milliseconds)
         self.properties = Properties(try StateExport.properties(of: index, in: &transaction))
+    }
+}
+
+extension StateReading {
+    /// The number of an object that exists; nil if there is none, or it is deleted.
+    mutating func visibleObject(_ id: ObjectID) throws(StoreError) -> ObjectIndex? {
+        guard let index = try self.existingObjectIndex(of: id), try self.object(index).isVisible else { return nil }
+        return index
     }
 }
 

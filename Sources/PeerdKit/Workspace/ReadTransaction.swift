@@ -22,7 +22,7 @@ public struct ReadTransaction: ~Copyable {
     public func value<Content>(of property: Property<Content>, on id: ObjectID) throws -> Content? {
         let value = try self.translating { transaction -> Value? in
             guard let name = try transaction.existingNameIndex(of: property.name),
-                let index = try transaction.existingObjectIndex(of: id), try transaction.object(index).isVisible
+                let index = try transaction.visibleObject(id)
             else { return nil }
             return try transaction.value(of: name, on: index)
         }

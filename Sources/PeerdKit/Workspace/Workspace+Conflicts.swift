@@ -109,8 +109,7 @@ extension Conflict {
         readBy device: DeviceID,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Conflict? {
-        guard let index = try transaction.existingObjectIndex(of: object), try transaction.object(index).isVisible
-        else { return nil }
+        guard let index = try transaction.visibleObject(object) else { return nil }
         let candidate: ConflictCandidate =
             switch subject {
             case .property(let name): .property(RegisterKey(object: index, name: try transaction.nameIndex(of: name)))
