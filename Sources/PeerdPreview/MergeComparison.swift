@@ -8,25 +8,13 @@ internal import Persistence
 ///
 /// Conflicts, undone moves and revivals are new if no device holds both sides of them yet.
 struct MergeComparison {
-    private let devices: [PreviewedDevice]
-    private let summaries: [StateSummary]
-    private let options: PreviewOptions
-    private let progress: PreviewProgress
+    let devices: [PreviewedDevice]
+    let summaries: [StateSummary]
+    let options: PreviewOptions
+    let progress: PreviewProgress
 
     /// No device is this machine: authors are named alike for everyone.
     private static let nobody = DeviceID(bytes: Bytes32(0, 0, 0, 0))
-
-    init(
-        _ devices: [PreviewedDevice],
-        _ summaries: [StateSummary],
-        _ options: PreviewOptions,
-        _ progress: PreviewProgress
-    ) {
-        self.devices = devices
-        self.summaries = summaries
-        self.options = options
-        self.progress = progress
-    }
 
     /// The lives of all objects of which a device lacks something, before and after.
     private struct Presences {

@@ -117,19 +117,17 @@ struct PreviewRun {
         }
     }
 
-    private init(devices: [PreviewedDevice], options: PreviewOptions, progress: PreviewProgress) {
-        self.devices = devices
-        self.options = options
-        self.progress = progress
-    }
-
     private func preview() throws -> Preview {
         let transfers = try self.transfers()
         try self.requireAcquaintance(transfers)
         let found = try SyncOrders.search(self.devices, self.summaries, self.options, self.progress)
-        let merged = try found.first.map { ending in
-            try MergeComparison(self.devices, self.summaries, self.options, self.progress).outcome(of: ending)
-        }
+        let comparison = MergeComparison(
+            devices: self.devices,
+            summaries: self.summaries,
+            options: self.options,
+            progress: self.progress
+        )
+        let merged = try found.first.map { try comparison.outcome(of: $0) }
         return Preview(
             devices: self.devices.enumerated().map { number, device in
                 Preview.Device(

@@ -48,12 +48,6 @@ struct SyncOrders {
     /// The number of orders that are drawn where nobody says how many.
     static let usualOrderCount = 100
 
-    private init(_ devices: [PreviewedDevice], _ options: PreviewOptions, _ progress: PreviewProgress) {
-        self.devices = devices
-        self.options = options
-        self.progress = progress
-    }
-
     /// Tries all orders, or as many as the options say.
     static func search(
         _ devices: [PreviewedDevice],
@@ -61,7 +55,7 @@ struct SyncOrders {
         _ options: PreviewOptions,
         _ progress: PreviewProgress
     ) throws -> Result {
-        let search = SyncOrders(devices, options, progress)
+        let search = SyncOrders(devices: devices, options: options, progress: progress)
         let state = State(
             known: try search.initiallyKnown(summaries),
             databases: devices.map(\.database),

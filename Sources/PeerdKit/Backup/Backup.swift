@@ -47,7 +47,8 @@ public struct Backup: Hashable, Sendable, Codable {
         progress: (@Sendable (Double) -> Void)? = nil
     ) async throws -> Backup {
         try await DiskThread().run {
-            try BackupRestore(file.standardizedFileURL.path, DirectoryPaths(directory)).run { part in
+            let restore = BackupRestore(path: file.standardizedFileURL.path, target: DirectoryPaths(directory))
+            return try restore.run { part in
                 try Task.checkCancellation()
                 progress?(part)
             }

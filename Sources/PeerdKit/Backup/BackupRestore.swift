@@ -4,15 +4,10 @@ internal import Persistence
 
 /// Makes a data directory from a backup.
 struct BackupRestore {
-    private let path: String
-    private let target: DirectoryPaths
+    let path: String
+    let target: DirectoryPaths
 
     private static let unfinishedSuffix = ".restoring"
-
-    init(_ path: String, _ target: DirectoryPaths) {
-        self.path = path
-        self.target = target
-    }
 
     /// The keys come last: without them there is no workspace, so that a restore which was broken off leaves none.
     func run(progress: (Double) throws -> Void) throws -> Backup {

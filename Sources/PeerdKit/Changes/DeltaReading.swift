@@ -15,10 +15,6 @@ package struct DeltaReading {
 
         /// Before everything.
         package static let start = Position(history: nil, place: ChangePlace(commit: 0, object: -1), resetEnd: 0)
-
-        init(history: Bytes16?, place: ChangePlace, resetEnd: Int64) {
-            (self.history, self.place, self.resetEnd) = (history, place, resetEnd)
-        }
     }
 
     let scope: Scope

@@ -92,7 +92,8 @@ extension Workspace {
         in transaction: inout SQLiteStore.Transaction
     ) throws -> LogPage {
         var held: Set<SegmentIndex> = []
-        for (segment, wait) in try self.waits(in: &transaction) {
+        var merge = Merge(now: SystemClock.now().wall, founder: self.identity.founder)
+        for (segment, wait) in try merge.waits(in: &transaction) {
             if case .held = wait { held.insert(segment) }
         }
         var reading = LogPageReading(
@@ -100,22 +101,15 @@ extension Workspace {
             held: held,
             after: place,
             newestFirst: newestFirst,
-            limit: limit
+            limit: limit,
+            property: property.map { ExactText($0) }
         )
-        reading.property = property.map { ExactText($0) }
         if let object {
             try reading.read(object, in: &transaction)
         } else {
             try reading.readAll(in: &transaction)
         }
         return reading.page
-    }
-
-    private func waits(
-        in transaction: inout SQLiteStore.Transaction
-    ) throws(StoreError) -> [SegmentIndex: Merge.Wait] {
-        var merge = Merge(now: SystemClock.now().wall, founder: self.identity.founder)
-        return try merge.waits(in: &transaction)
     }
 }
 
@@ -126,19 +120,11 @@ private struct LogPageReading {
     let after: LogPlace?
     let newestFirst: Bool
     let limit: Int
-    var page = LogPage()
     /// The property whose writes are wanted; nil for everything.
-    var property: ExactText?
-    private var last: LogPlace?
-    private var byteCount = 0
-
-    init(device: DeviceID, held: Set<SegmentIndex>, after: LogPlace?, newestFirst: Bool, limit: Int) {
-        self.device = device
-        self.held = held
-        self.after = after
-        self.newestFirst = newestFirst
-        self.limit = limit
-    }
+    let property: ExactText?
+    var page = LogPage()
+    var last: LogPlace?
+    var byteCount = 0
 
     private func isBehind(_ place: LogPlace, _ other: LogPlace) -> Bool {
         self.newestFirst ? place < other : other < place
