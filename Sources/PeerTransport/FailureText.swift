@@ -1,13 +1,6 @@
+internal import Glibc
 internal import NIOCore
 internal import NIOPosix
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// Turns errors of the system and of NIO into what people understand.
 enum FailureText {

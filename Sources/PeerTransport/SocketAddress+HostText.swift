@@ -1,12 +1,5 @@
-internal import NIOCore
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import NIOCore
 
 extension SocketAddress {
     /// The address as one would dial it: link-local IPv6 with its interface, IPv4 mapped into IPv6 as plain IPv4.

@@ -1,14 +1,7 @@
+internal import Glibc
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// Membership of one multicast group, through one socket, on many interfaces.
 ///

@@ -1,13 +1,6 @@
+internal import Glibc
 internal import NIOCore
 internal import NIOPosix
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// Socket options of multicast.
 enum MulticastOptions {
@@ -85,7 +78,6 @@ enum MulticastOptions {
     ///
     /// Best effort: where the option is missing, there are only more duplicates.
     static func prepareReceiver(_ channel: any Channel) -> EventLoopFuture<Void> {
-        #if os(Linux)
         guard let options = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeSucceededVoidFuture()
         }
@@ -96,8 +88,5 @@ enum MulticastOptions {
             options.unsafeSetSocketOption(level: .ipv6, name: .init(rawValue: 29), value: CInt(0)),
         ]
         return EventLoopFuture.andAllComplete(settings, on: channel.eventLoop)
-        #else
-        return channel.eventLoop.makeSucceededVoidFuture()
-        #endif
     }
 }

@@ -237,17 +237,12 @@ package final class TCPTransport: Sendable {
     private static func socketOptions(
         _ limits: TransportLimits
     ) -> [(ChannelOptions.Types.SocketOption, ChannelOptions.Types.SocketOption.Value)] {
-        var options: [(ChannelOptions.Types.SocketOption, ChannelOptions.Types.SocketOption.Value)] = [
+        [
             (.tcpOption(.tcp_nodelay), 1),
             (.socketOption(.so_keepalive), 1),
-        ]
-        #if os(Linux)
-        options += [
             (.keepAliveIdleSeconds, .init(limits.keepAliveIdleSeconds)),
             (.keepAliveIntervalSeconds, .init(limits.keepAliveIntervalSeconds)),
             (.keepAliveProbes, .init(limits.keepAliveProbes)),
         ]
-        #endif
-        return options
     }
 }
