@@ -5,11 +5,13 @@ struct OperationWriter {
     private var rows: RowWriter
     /// The payload bytes of the run; they stay where they are while the writer is used.
     private let payload: UnsafeRawBufferPointer
+    /// The numbers of the grants of the run.
+    let grants: [Int64]
 
-    init(_ statements: StatementCache, payload: UnsafeRawBufferPointer) throws(StoreError) {
+    init(_ statements: StatementCache, payload: UnsafeRawBufferPointer, grants: [Int64]) throws(StoreError) {
         let (single, group) = (try statements[.insertOperation], try statements[.insertOperationGroup])
         self.rows = RowWriter(single: single, group: group, columnCount: 6)
-        self.payload = payload
+        (self.payload, self.grants) = (payload, grants)
     }
 
     // The parameters of `StoreQuery.insertOperation`.

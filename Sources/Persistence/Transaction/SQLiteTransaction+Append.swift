@@ -3,35 +3,29 @@ package import CRDTCore
 extension SQLiteTransaction {
     package func appendLog(_ verified: VerifiedRun, indexes: RunIndexes) throws(StoreError) {
         let run = verified.run
-        let grants = try self.grantNumbers(of: run)
         var size = ChangeSize.zero
-        // The payload must lie still while statements point into it.
-        let failure: StoreError? = run.payload.withUnsafeBytes { payload in
-            do throws(StoreError) {
-                var writer = try OperationWriter(self.statements, payload: payload)
-                for (position, change) in run.changes.enumerated() {
-                    let first = self.identifiers.next.operation
-                    try self.append(change, of: run, indexes, grants: grants, to: &writer)
-                    let point = SegmentPoint(segment: indexes.segment, sequence: run.firstSequence + UInt64(position))
-                    let own = run.size(of: change)
-                    try self.append(
-                        change,
-                        of: run,
-                        at: point,
-                        operations: first,
-                        own,
-                        hash: verified.hashes[position],
-                        redacted: Self.redactedProperties(of: change, in: run, indexes)
-                    )
-                    self.appendedStamps[point] = change.stamp
-                    size += own
+        try self.withWriter(of: run) { writer throws(StoreError) in
+            for (position, change) in run.changes.enumerated() {
+                let first = self.identifiers.next.operation
+                if !change.isRedacted {
+                    self.identifiers.next.operation += Int64(change.operationCount)
+                    try self.write(change, of: run, indexes, from: first, to: &writer)
                 }
-                return nil
-            } catch {
-                return error
+                let point = SegmentPoint(segment: indexes.segment, sequence: run.firstSequence + UInt64(position))
+                let own = run.size(of: change)
+                try self.append(
+                    change,
+                    of: run,
+                    at: point,
+                    operations: first,
+                    own,
+                    hash: verified.hashes[position],
+                    redacted: Self.redactedProperties(of: change, in: run, indexes)
+                )
+                self.appendedStamps[point] = change.stamp
+                size += own
             }
         }
-        if let failure { throw failure }
         var transaction = self
         transaction.indexFork(verified, on: indexes.segment)
         if let signature = run.signature, !run.changes.isEmpty {
@@ -46,38 +40,29 @@ extension SQLiteTransaction {
         _ indexes: RunIndexes,
         from first: Int64
     ) throws(StoreError) {
-        let grants = try self.grantNumbers(of: run)
-        let failure: StoreError? = run.payload.withUnsafeBytes { payload in
-            do throws(StoreError) {
-                var writer = try OperationWriter(self.statements, payload: payload)
-                try self.write(change, of: run, indexes, grants: grants, from: first, to: &writer)
-                return nil
-            } catch {
-                return error
-            }
+        try self.withWriter(of: run) { writer throws(StoreError) in
+            try self.write(change, of: run, indexes, from: first, to: &writer)
         }
-        if let failure { throw failure }
     }
 
-    /// Appends a change's operations.
-    private func append(
-        _ change: Change,
+    /// Lends a writer for operations of a run.
+    private func withWriter(
         of run: Run,
-        _ indexes: RunIndexes,
-        grants: [Int64],
-        to writer: inout OperationWriter
+        _ body: (inout OperationWriter) throws(StoreError) -> Void
     ) throws(StoreError) {
-        guard !change.isRedacted else { return }
-        let first = self.identifiers.next.operation
-        self.identifiers.next.operation += Int64(change.operationCount)
-        try self.write(change, of: run, indexes, grants: grants, from: first, to: &writer)
+        let grants = try self.grantNumbers(of: run)
+        // The payload must lie still while statements point into it.
+        try run.payload.withUnsafeBufferPointer { payload throws(StoreError) in
+            let bytes = UnsafeRawBufferPointer(payload)
+            var writer = try OperationWriter(self.statements, payload: bytes, grants: grants)
+            try body(&writer)
+        }
     }
 
     private func write(
         _ change: Change,
         of run: Run,
         _ indexes: RunIndexes,
-        grants: [Int64],
         from first: Int64,
         to writer: inout OperationWriter
     ) throws(StoreError) {
@@ -93,7 +78,7 @@ extension SQLiteTransaction {
             } else if operation.kind == .create {
                 references.creation = try self.creation(run.payload[operation.payloadRange])
             }
-            if operation.grant > 0 { references.grant = grants[Int(operation.grant) - 1] }
+            if operation.grant > 0 { references.grant = writer.grants[Int(operation.grant) - 1] }
             try writer.write(operation, references, nextOf: change.operationRange.upperBound - position)
             number += 1
         }

@@ -29,7 +29,7 @@ extension SQLiteTransaction {
             return .redacted(try self.objectID(object), name: try self.name(name), leaf: nil)
         }
         let number = statement.int64(0).addingReportingOverflow(Int64(write.index)).partialValue
-        var assembly = RunAssembly(replica: self.replicaID(write.segment), firstSequence: write.sequence)
+        var assembly = RunAssembly(self, of: write.segment, firstSequence: write.sequence)
         assembly.builder.beginChange(stamp: write.stamp, context: [], blinding: [])
         var reader = OperationReader(statement: try self.statements[.operationsFrom])
         defer { reader.finish() }
@@ -65,7 +65,7 @@ extension SQLiteTransaction {
         }
         signature = try self.signature(of: segment, sequence: sequence + UInt64(changes.rows.count) - 1)
         let previous = try self.name(before: SegmentPoint(segment: segment, sequence: sequence))
-        var assembly = RunAssembly(replica: self.replicaID(segment), firstSequence: sequence, previous: previous)
+        var assembly = RunAssembly(self, of: segment, firstSequence: sequence, previous: previous)
         var reader = OperationReader(statement: try self.statements[.operationsFrom])
         defer { reader.finish() }
         for row in changes.rows {
@@ -81,8 +81,7 @@ extension SQLiteTransaction {
                 continue
             }
             for (object, name) in row.redacted {
-                let position = try assembly.index(of: object) { index throws(StoreError) in try self.objectID(index) }
-                let operand = try assembly.index(of: name) { index throws(StoreError) in try self.name(index) }
+                let (position, operand) = (try assembly.index(of: object), try assembly.index(of: name))
                 assembly.builder.append(kind: .redacted, grant: 0, object: position, operand: operand, payload: [])
             }
         }
@@ -257,32 +256,19 @@ extension SQLiteTransaction {
         var operand: UInt32 = 0
         if row.kind.hasName {
             guard let name = row.operand else { throw .damaged("operation \(number) in the log has no name") }
-            let index = NameIndex(rawValue: UInt32(truncatingIfNeeded: name))
-            operand = try assembly.index(of: index) { index throws(StoreError) in try self.name(index) }
+            operand = try assembly.index(of: NameIndex(rawValue: UInt32(truncatingIfNeeded: name)))
         } else if row.kind == .move, let parent = row.operand {
-            let index = ObjectIndex(rawValue: UInt32(truncatingIfNeeded: parent))
-            operand = try assembly.index(of: index) { index throws(StoreError) in try self.objectID(index) } + 1
+            operand = try assembly.index(of: ObjectIndex(rawValue: UInt32(truncatingIfNeeded: parent))) + 1
         }
-        var object: UInt32 = 0
-        if row.kind.hasObject {
-            object = try assembly.index(of: row.object) { index throws(StoreError) in try self.objectID(index) }
-        }
+        let object = row.kind.hasObject ? try assembly.index(of: row.object) : 0
         var grant: UInt32 = 0
         if let number = row.grant { grant = assembly.builder.index(of: try self.grant(number)) + 1 }
+        var payload = reader.payload
         if let creation = row.creation {
-            var payload: [UInt8] = []
             payload.appendPrefixed(Array(try self.name(creation.type).utf8))
             payload.appendPrefixed(Array(try self.name(creation.kind).utf8))
-            assembly.builder.append(kind: row.kind, grant: grant, object: object, operand: operand, payload: payload)
-        } else {
-            assembly.builder.append(
-                kind: row.kind,
-                grant: grant,
-                object: object,
-                operand: operand,
-                payload: reader.payload
-            )
         }
+        assembly.builder.append(kind: row.kind, grant: grant, object: object, operand: operand, payload: payload)
     }
 
     private func grant(_ number: Int64) throws(StoreError) -> GrantID {
@@ -298,37 +284,39 @@ extension SQLiteTransaction {
 /// A run being put together from the log: the store's numbers become the run's.
 private struct RunAssembly {
     var builder: RunBuilder
+    private let transaction: SQLiteTransaction
     private var objects: [ObjectIndex: UInt32] = [:]
     private var names: [NameIndex: UInt32] = [:]
     // Operations on one object follow each other.
     private var lastObject: (index: ObjectIndex, position: UInt32)?
 
-    init(replica: ReplicaID, firstSequence: UInt64, previous: ChangeName? = nil) {
+    init(
+        _ transaction: SQLiteTransaction,
+        of segment: SegmentIndex,
+        firstSequence: UInt64,
+        previous: ChangeName? = nil
+    ) {
+        let replica = transaction.replicaID(segment)
         self.builder = RunBuilder(replica: replica, firstSequence: firstSequence, previous: previous)
+        self.transaction = transaction
     }
 
-    mutating func index(
-        of object: ObjectIndex,
-        id: (ObjectIndex) throws(StoreError) -> ObjectID
-    ) throws(StoreError) -> UInt32 {
+    mutating func index(of object: ObjectIndex) throws(StoreError) -> UInt32 {
         if let lastObject, lastObject.index == object { return lastObject.position }
         let position: UInt32
         if let known = self.objects[object] {
             position = known
         } else {
-            position = self.builder.index(of: try id(object))
+            position = self.builder.index(of: try self.transaction.objectID(object))
             self.objects[object] = position
         }
         self.lastObject = (object, position)
         return position
     }
 
-    mutating func index(
-        of name: NameIndex,
-        text: (NameIndex) throws(StoreError) -> String
-    ) throws(StoreError) -> UInt32 {
+    mutating func index(of name: NameIndex) throws(StoreError) -> UInt32 {
         if let known = self.names[name] { return known }
-        let position = self.builder.index(ofName: try text(name))
+        let position = self.builder.index(ofName: try self.transaction.name(name))
         self.names[name] = position
         return position
     }
