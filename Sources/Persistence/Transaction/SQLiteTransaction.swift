@@ -195,15 +195,8 @@ package final class SQLiteTransaction: NodeTransaction {
         self.registers.removeAll()
         self.versions.removeAll()
         try self.flushObjects()
-        let derived: [StoreQuery] = [
-            .clearRegisters, .clearNameBlocks, .clearVersions, .clearMoves, .clearUnplaced, .clearObjects,
-            .clearRaisedStamps, .clearCheckpoints, .clearUnmerged, .clearTaken, .clearRedacted, .clearErasures,
-        ]
-        for query in derived {
-            let statement = try self.statements[query]
-            if query == .clearObjects { statement.bind(1, self.takeCommit()) }
-            try statement.run()
-        }
+        for query in StoreQuery.clearDerived { try self.statements[query].run() }
+        try self.statements[.clearObjects].run(self.takeCommit())
         self.listedNames = ListedNameBlocks()
         self.placements.areUnknown = true
     }

@@ -11,7 +11,6 @@ extension StoreQuery {
     static let insertTaken = StoreQuery(
         "INSERT OR IGNORE INTO taken_in (segment, sequence, by_segment, by_sequence) VALUES (?, ?, ?, ?)"
     )
-    static let clearTaken = StoreQuery("DELETE FROM taken_in")
     static let deleteUnmerged = StoreQuery("DELETE FROM unmerged WHERE segment = ? AND sequence = ? AND object = ?")
     static let unmergedAtKey = StoreQuery(
         """

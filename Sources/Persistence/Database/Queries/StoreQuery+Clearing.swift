@@ -1,14 +1,9 @@
 /// Derived rows that go before the state is computed again.
 extension StoreQuery {
-    static let clearRegisters = StoreQuery("DELETE FROM register")
-    static let clearNameBlocks = StoreQuery("DELETE FROM name_block")
-    static let clearUnplaced = StoreQuery("DELETE FROM unplaced")
-    static let clearVersions = StoreQuery("DELETE FROM version")
-    static let clearMoves = StoreQuery("DELETE FROM move")
-    static let clearRaisedStamps = StoreQuery("DELETE FROM raised")
-    static let clearCheckpoints = StoreQuery("DELETE FROM checkpoint")
-    static let clearUnmerged = StoreQuery("DELETE FROM unmerged")
-    static let clearRedacted = StoreQuery("DELETE FROM redacted")
+    static let clearDerived = [
+        "register", "name_block", "version", "move", "unplaced", "raised", "checkpoint", "unmerged", "taken_in",
+        "redacted", "erasure",
+    ].map { StoreQuery("DELETE FROM \($0)") }
     static let clearObjects = StoreQuery(
         """
         UPDATE object SET created_stamp = NULL, created_segment = NULL, created_sequence = NULL, created_idx = NULL,

@@ -18,5 +18,4 @@ extension StoreQuery {
     static let supersededWrites = StoreQuery(
         "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = 0 ORDER BY stamp"
     )
-    static let clearErasures = StoreQuery("DELETE FROM erasure")
 }
