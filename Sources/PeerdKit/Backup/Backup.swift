@@ -46,7 +46,7 @@ public struct Backup: Hashable, Sendable, Codable {
         to directory: URL,
         progress: (@Sendable (Double) -> Void)? = nil
     ) async throws -> Backup {
-        try await DiskThread().run {
+        try await OwnThread.forDisk.run {
             let restore = BackupRestore(path: file.standardizedFileURL.path, target: DirectoryPaths(directory))
             return try restore.run { part in
                 try Task.checkCancellation()
@@ -74,11 +74,7 @@ public struct Backup: Hashable, Sendable, Codable {
     }
 }
 
-/// Runs what waits for a disk, on a thread of its own.
-actor DiskThread {
-    private let executor = QueueExecutor(label: "peerd.disk")
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
-
-    func run<Result: Sendable>(_ body: @Sendable () throws -> Result) throws -> Result { try body() }
+extension OwnThread {
+    /// One for what waits for a disk.
+    static var forDisk: OwnThread { OwnThread(label: "peerd.disk") }
 }

@@ -15,7 +15,7 @@ struct BackupCheck {
         try await progress?("reading the backup")
         let identity: Workspace.Identity
         do {
-            identity = try await DiskThread().run {
+            identity = try await OwnThread.forDisk.run {
                 let content = try BackupReader.read(self.path, database: place.paths.database) { _ in
                     try Task.checkCancellation()
                 }

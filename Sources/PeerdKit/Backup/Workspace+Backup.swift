@@ -51,7 +51,7 @@ extension Workspace {
                 return time
             }
         }
-        return try await DiskThread().run {
+        return try await OwnThread.forDisk.run {
             try work.write(copy, time: time) { part in
                 try Task.checkCancellation()
                 progress?((1 + part) / 2)

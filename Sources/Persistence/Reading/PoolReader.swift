@@ -5,7 +5,7 @@ import CRDTCore
 /// It is `Sendable` since the pool lends it to one task at a time: ``ReadPool`` takes it out of its list under a
 /// lock before it is used, and puts it back under the same lock afterwards.
 final class PoolReader: @unchecked Sendable {
-    private let thread = ReaderThread()
+    private let thread = OwnThread(label: "peerd.reader")
     private let connection: DatabaseConnection
     private let statements: StatementCache
     private let transaction: SQLiteTransaction
@@ -22,7 +22,7 @@ final class PoolReader: @unchecked Sendable {
     func readOnOwnThread<Content: Sendable>(
         _ body: @Sendable (inout SQLiteTransaction) throws -> Content
     ) async throws -> Content {
-        try await self.thread.read(self, body)
+        try await self.thread.run { try self.read(body) }
     }
 
     /// Reads the last state that was committed when it begins.
@@ -67,19 +67,5 @@ final class PoolReader: @unchecked Sendable {
     func close() {
         self.statements.finalizeAll()
         self.connection.close()
-    }
-}
-
-/// Runs what may take long or sleep, so that it keeps nobody else from running.
-private actor ReaderThread {
-    private let executor = QueueExecutor(label: "peerd.reader")
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
-
-    func read<Content: Sendable>(
-        _ reader: PoolReader,
-        _ body: @Sendable (inout SQLiteTransaction) throws -> Content
-    ) throws -> Content {
-        try reader.read(body)
     }
 }
