@@ -12,23 +12,11 @@ extension StoreQuery {
         "INSERT OR IGNORE INTO taken_in (segment, sequence, by_segment, by_sequence) VALUES (?, ?, ?, ?)"
     )
     static let deleteUnmerged = StoreQuery("DELETE FROM unmerged WHERE segment = ? AND sequence = ? AND object = ?")
-    static let unmergedAtKey = StoreQuery(
-        """
-        SELECT name, segment, sequence, idx, kind, parent FROM unmerged WHERE object = ? AND name = ?
-        ORDER BY segment, sequence, idx
-        """
-    )
+    private static let unmerged = "SELECT name, segment, sequence, idx, kind, parent FROM unmerged WHERE object = ?"
+    static let unmergedAtKey = StoreQuery("\(unmerged) AND name = ? ORDER BY segment, sequence, idx")
     static let lastUnmerged = StoreQuery(
-        """
-        SELECT name, segment, sequence, idx, kind, parent FROM unmerged
-        WHERE object = ? AND name = ? AND segment = ? AND sequence <= ? ORDER BY sequence DESC, idx DESC LIMIT 1
-        """
+        "\(unmerged) AND name = ? AND segment = ? AND sequence <= ? ORDER BY sequence DESC, idx DESC LIMIT 1"
     )
-    static let unmergedOfObject = StoreQuery(
-        """
-        SELECT name, segment, sequence, idx, kind, parent FROM unmerged WHERE object = ?
-        ORDER BY name, segment, sequence, idx
-        """
-    )
+    static let unmergedOfObject = StoreQuery("\(unmerged) ORDER BY name, segment, sequence, idx")
     static let unmergedBelow = StoreQuery("SELECT DISTINCT object FROM unmerged WHERE kind = 4 AND parent IS ?")
 }

@@ -15,7 +15,4 @@ extension StoreQuery {
         """
     )
     static let erasuresOf = StoreQuery("SELECT 1 FROM erasure WHERE register = ? LIMIT 1")
-    static let supersededWrites = StoreQuery(
-        "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = 0 ORDER BY stamp"
-    )
 }

@@ -14,44 +14,29 @@ extension StoreQuery {
         DELETE FROM move WHERE stamp = ? AND segment = ? AND sequence = ? AND idx = ? AND object = ? RETURNING object
         """
     )
-    static let movesInRange = StoreQuery(
-        """
-        SELECT stamp, segment, sequence, idx, object, parent, position, effective FROM move
-        WHERE stamp BETWEEN ? AND ? ORDER BY stamp
-        """
-    )
+    private static let moves =
+        "SELECT stamp, segment, sequence, idx, object, parent, position, effective FROM move"
+    static let movesInRange = StoreQuery("\(moves) WHERE stamp BETWEEN ? AND ? ORDER BY stamp")
     static let movesOfObject = StoreQuery(
         """
-        SELECT stamp, segment, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
+        \(moves) INDEXED BY move_object
         WHERE object = ? AND effective = ? AND stamp BETWEEN ? AND ? ORDER BY stamp DESC
         """
     )
-    static let allMovesOfObject = StoreQuery(
-        """
-        SELECT stamp, segment, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
-        WHERE object = ?
-        """
-    )
+    static let allMovesOfObject = StoreQuery("\(moves) INDEXED BY move_object WHERE object = ?")
     static let objectsMovedBelow = StoreQuery(
         "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent IS ?"
     )
     static let unplacedObjects = StoreQuery("SELECT block, objects FROM unplaced")
-    static let allUnplaced = StoreQuery(
-        """
-        SELECT object FROM object WHERE NOT EXISTS (
+    /// Whether an object stood at the root before a move put it anywhere.
+    private static let stoodAtRoot = """
+        NOT EXISTS (
             SELECT * FROM move INDEXED BY move_object
             WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
         )
         """
-    )
-    static let isUnplaced = StoreQuery(
-        """
-        SELECT NOT EXISTS (
-            SELECT * FROM move INDEXED BY move_object
-            WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
-        ) FROM object WHERE object = ?
-        """
-    )
+    static let allUnplaced = StoreQuery("SELECT object FROM object WHERE \(stoodAtRoot)")
+    static let isUnplaced = StoreQuery("SELECT \(stoodAtRoot) FROM object WHERE object = ?")
     static let insertUnplaced = StoreQuery(
         """
         INSERT INTO unplaced (block, objects) VALUES (?, ?)
@@ -61,10 +46,7 @@ extension StoreQuery {
     static let hasUnlistedPlace = StoreQuery(
         """
         SELECT EXISTS (
-            SELECT 1 FROM object WHERE NOT EXISTS (
-                SELECT * FROM move INDEXED BY move_object
-                WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
-            ) AND NOT EXISTS (
+            SELECT 1 FROM object WHERE \(stoodAtRoot) AND NOT EXISTS (
                 SELECT 1 FROM unplaced WHERE block = object >> 6 AND objects >> (object & 63) & 1
             )
         )

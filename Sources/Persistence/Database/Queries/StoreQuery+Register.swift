@@ -57,9 +57,8 @@ extension StoreQuery {
     static let deleteVersion = StoreQuery(
         "DELETE FROM version WHERE register = ? AND stamp = ? AND segment = ? AND sequence = ? AND idx = ?"
     )
-    static let versions = StoreQuery(
-        "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = ?"
-    )
+    private static let versionsOf = "SELECT stamp, segment, sequence, idx FROM version WHERE register = ?"
+    static let versions = StoreQuery("\(versionsOf) AND status = ?")
     static let objectsWithDifferentCreations = StoreQuery(
         // The type and the kind of a creation are numbers in these columns.
         """
@@ -71,12 +70,7 @@ extension StoreQuery {
         HAVING min(operation.operand) <> max(operation.operand) OR min(operation.value) <> max(operation.value)
         """
     )
-    static let lastVersions = StoreQuery(
-        """
-        SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND stamp BETWEEN ? AND ?
-        ORDER BY stamp DESC
-        """
-    )
+    static let lastVersions = StoreQuery("\(versionsOf) AND stamp BETWEEN ? AND ? ORDER BY stamp DESC")
     static let lastStampsOfObject = StoreQuery(
         // The highest of each kind; stamps with the highest bit set are negative here.
         """
@@ -108,10 +102,6 @@ extension StoreQuery {
         SELECT stamp, segment, sequence, idx FROM move WHERE object = ?3
         """
     )
-    static let conflictsFromSegment = StoreQuery(
-        """
-        SELECT stamp, segment, sequence, idx FROM version
-        WHERE register = ? AND segment >= ? AND status = 1 ORDER BY segment
-        """
-    )
+    static let conflictsFromSegment = StoreQuery("\(versionsOf) AND segment >= ? AND status = 1 ORDER BY segment")
+    static let supersededWrites = StoreQuery("\(versionsOf) AND status = 0 ORDER BY stamp")
 }

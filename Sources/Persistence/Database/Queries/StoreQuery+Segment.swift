@@ -51,15 +51,9 @@ extension StoreQuery {
     static let setCheckpoint = StoreQuery(
         "INSERT OR REPLACE INTO checkpoint (segment, sequence, number, base, additions) VALUES (?, ?, ?, ?, ?)"
     )
-    static let checkpoint = StoreQuery(
-        """
-        SELECT sequence, number, base, additions FROM checkpoint WHERE segment = ? AND sequence <= ?
-        ORDER BY sequence DESC LIMIT 1
-        """
-    )
-    static let checkpointsOfSegment = StoreQuery(
-        "SELECT sequence, number, base, additions FROM checkpoint WHERE segment = ? ORDER BY sequence"
-    )
+    private static let checkpoints = "SELECT sequence, number, base, additions FROM checkpoint WHERE segment = ?"
+    static let checkpoint = StoreQuery("\(checkpoints) AND sequence <= ? ORDER BY sequence DESC LIMIT 1")
+    static let checkpointsOfSegment = StoreQuery("\(checkpoints) ORDER BY sequence")
     static let removeCheckpoints = StoreQuery("DELETE FROM checkpoint WHERE segment = ? AND sequence > ?")
     static let updateSegmentIntroduction = StoreQuery(
         "UPDATE segment SET user = ?2, device = ?3, device_name = ?4, introduction = ?5 WHERE segment = ?1"
