@@ -111,24 +111,3 @@ extension Workspace {
         }
     }
 }
-
-extension WriteTransaction {
-    /// Runs a reader that may throw anything on all that is stored.
-    fileprivate mutating func readingStore<Result>(
-        _ body: (inout any StoreTransaction) throws -> Result
-    ) throws -> Result {
-        var failure: (any Error)?
-        let result = try self.readingCommitted { store throws(StoreError) -> Result? in
-            do {
-                return try body(&store)
-            } catch let error as StoreError {
-                throw error
-            } catch {
-                failure = error
-                return nil
-            }
-        }
-        guard let result else { throw failure ?? PeerdError(WriteRefusal.abandoned) }
-        return result
-    }
-}

@@ -220,31 +220,14 @@ extension WriteTransaction {
     }
 
     mutating func restore(_ name: String, of object: ObjectID, to moment: Moment) throws -> RestoreReport {
-        let view = try self.view(of: moment)
+        let view = try self.readingStore { store in try moment.view(in: &store) }
         return try self.translating { transaction throws(WriteRefusal) in
             try transaction.restore(name, of: object, to: view)
         }
     }
 
     mutating func restore(_ object: ObjectID, to moment: Moment) throws -> RestoreReport {
-        let view = try self.view(of: moment)
+        let view = try self.readingStore { store in try moment.view(in: &store) }
         return try self.translating { transaction throws(WriteRefusal) in try transaction.restore(object, to: view) }
-    }
-
-    /// The changes that count at a moment, of those that are applied as the transaction begins.
-    private mutating func view(of moment: Moment) throws -> HistoryView {
-        var failure: PeerdError?
-        let view = try self.readingCommitted { store throws(StoreError) -> HistoryView? in
-            do {
-                return try moment.view(in: &store)
-            } catch let error as StoreError {
-                throw error
-            } catch {
-                failure = error as? PeerdError
-                return nil
-            }
-        }
-        guard let view else { throw failure ?? PeerdError(WriteRefusal.abandoned) }
-        return view
     }
 }
