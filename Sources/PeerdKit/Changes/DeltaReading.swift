@@ -248,20 +248,14 @@ private struct Reading {
         var seen: Set<ObjectIndex> = []
         while let parent = open.popLast() {
             guard seen.insert(parent).inserted else { throw CircleWatch<ObjectIndex>.damage }
-            var last: SiblingPlace?
-            while true {
-                let children = try transaction.visibleChildren(of: parent, after: last, limit: DeltaReading.countMax)
-                for child in children {
-                    let record = try transaction.object(child)
-                    last = SiblingPlace(position: record.position, id: record.id)
-                    open.append(child)
-                    guard let change = try transaction.changes(of: child) else { continue }
-                    let place = ChangePlace(commit: change.changed, object: Int64(child.rawValue))
-                    // What has changed itself comes by itself.
-                    guard place <= self.since.place else { continue }
-                    try self.tell(change, change.changed, isWhole: false, in: &transaction)
-                }
-                if children.count < DeltaReading.countMax { break }
+            var children = ChildPages(of: parent)
+            while let (child, _) = try children.next(in: &transaction) {
+                open.append(child)
+                guard let change = try transaction.changes(of: child) else { continue }
+                let place = ChangePlace(commit: change.changed, object: Int64(child.rawValue))
+                // What has changed itself comes by itself.
+                guard place <= self.since.place else { continue }
+                try self.tell(change, change.changed, isWhole: false, in: &transaction)
             }
         }
     }
