@@ -187,20 +187,13 @@ package actor NodeDriver {
             guard self.dialsPeers, let transport = self.transport else {
                 return self.inbox.post(.dialFailed(connection))
             }
-            transport.dial(
-                TransportID(rawValue: connection.rawValue),
-                PeerAddress(host: address.host, port: address.port),
-                timeout: Self.dialTimeout
-            )
-        case .send(let connection, let bytes):
-            self.transport?.send(TransportID(rawValue: connection.rawValue), bytes)
+            let peer = PeerAddress(host: address.host, port: address.port)
+            transport.dial(TransportID(connection), peer, timeout: Self.dialTimeout)
+        case .send(let connection, let bytes): self.transport?.send(TransportID(connection), bytes)
         case .resumeReading(let connection, let byteCount):
-            self.transport?.resumeReading(
-                TransportID(rawValue: connection.rawValue),
-                byteCount: byteCount
-            )
+            self.transport?.resumeReading(TransportID(connection), byteCount: byteCount)
         case .close(let connection, let afterFlush):
-            self.transport?.close(TransportID(rawValue: connection.rawValue), afterFlush: afterFlush)
+            self.transport?.close(TransportID(connection), afterFlush: afterFlush)
         case .answer(let request, let result):
             self.answers.removeValue(forKey: request)?.resume(returning: result)
         case .broadcast(let bytes):

@@ -1,25 +1,26 @@
 package import Engine
 package import PeerTransport
 
+extension ConnectionID {
+    init(_ id: TransportID) { self.init(rawValue: id.rawValue) }
+}
+
+extension TransportID {
+    init(_ id: ConnectionID) { self.init(rawValue: id.rawValue) }
+}
+
 extension Event {
     /// What a transport reports, in the node's words.
     package init(_ event: TransportEvent) {
-        switch event {
-        case .accepted(let connection, let address):
-            self = .accepted(
-                Engine.ConnectionID(rawValue: connection.rawValue),
-                from: NetworkAddress(host: address.host, port: address.port)
-            )
-        case .connected(let connection):
-            self = .connected(Engine.ConnectionID(rawValue: connection.rawValue))
-        case .dialFailed(let connection, _):
-            self = .dialFailed(Engine.ConnectionID(rawValue: connection.rawValue))
-        case .received(let connection, let bytes):
-            self = .received(Engine.ConnectionID(rawValue: connection.rawValue), bytes)
-        case .sent(let connection, let byteCount):
-            self = .flushed(Engine.ConnectionID(rawValue: connection.rawValue), byteCount: byteCount)
-        case .closed(let connection, _):
-            self = .closed(Engine.ConnectionID(rawValue: connection.rawValue))
-        }
+        self =
+            switch event {
+            case .accepted(let id, let address):
+                .accepted(ConnectionID(id), from: NetworkAddress(host: address.host, port: address.port))
+            case .connected(let id): .connected(ConnectionID(id))
+            case .dialFailed(let id, _): .dialFailed(ConnectionID(id))
+            case .received(let id, let bytes): .received(ConnectionID(id), bytes)
+            case .sent(let id, let byteCount): .flushed(ConnectionID(id), byteCount: byteCount)
+            case .closed(let id, _): .closed(ConnectionID(id))
+            }
     }
 }
