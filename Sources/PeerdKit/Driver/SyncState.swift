@@ -19,21 +19,7 @@ package struct SyncState: Sendable {
     package let scope: SyncScope
     /// Machines that were connected in this sync, and left before everything was exchanged.
     package let departed: [PeerStatus]
-    private let elapsed: Duration
-
-    fileprivate init(
-        _ status: NodeStatus,
-        since before: NodeStatus,
-        _ scope: SyncScope,
-        departed: [PeerStatus],
-        elapsed: Duration
-    ) {
-        self.status = status
-        self.departed = departed
-        self.traffic = status.traffic.subtracting(before.traffic)
-        self.scope = scope
-        self.elapsed = elapsed
-    }
+    fileprivate let elapsed: Duration
 
     /// Time for machines to be reached, when only those within reach are wanted.
     private static let dialPatience = Duration.seconds(3)
@@ -110,7 +96,13 @@ extension NodeDriver {
                 if peer.isInSync { unfinished.remove(peer.device) } else { unfinished.insert(peer.device) }
             }
             let departed = status.peers.filter { !$0.isConnected && unfinished.contains($0.device) }
-            let state = SyncState(status, since: before, scope, departed: departed, elapsed: elapsed)
+            let state = SyncState(
+                status: status,
+                traffic: status.traffic.subtracting(before.traffic),
+                scope: scope,
+                departed: departed,
+                elapsed: elapsed
+            )
             let isDone = state.isDone
             let isLast = elapsed >= timeout || state.status.storeFailure != nil
             if isLast || isDone && !rounds.wantsAnother(state.traffic) { return state }
