@@ -4,6 +4,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOWebSocket
 internal import PeerdKit
+internal import Persistence
 internal import Synchronization
 
 /// The conversation on one WebSocket: subscriptions, and writes.

@@ -1,4 +1,4 @@
-internal import Persistence
+package import Persistence
 
 /// A sequence of the changes in a scope: an element for each transaction.
 ///
