@@ -59,7 +59,8 @@ import Testing
              {"id":"00000000-0000-4000-8000-000000000002","parent":null,"position":"a5","properties":{},"type":"note"}]
             """
         )
-        #expect(file.objects.map(\.reference).first == .id("00000000-0000-4000-8000-000000000002"))
+        let parent = try #require(ObjectID(text: "00000000-0000-4000-8000-000000000002"))
+        #expect(file.objects.map(\.reference).first == .id(parent))
         #expect(file.objects[0].isPlacedAtRoot)
         #expect(file.objects[1].properties == ["n": "1.0", "t": "\"x\""])
         #expect(file.objects[1].kind == "k")

@@ -52,7 +52,7 @@ package struct ImportFile {
         let bytes = try self.text.bytes(entry.offset..<entry.offset + entry.byteCount)
         let element = ImportScanner.Element(number: index + 1, line: entry.line, offset: entry.offset, bytes: bytes)
         let content = try ImportElement(element)
-        var parent = content.parent.map { ImportedObject.Reference.id($0.description) }
+        var parent = content.parent.map { ImportedObject.Reference.id($0) }
         if let key = content.parentKey {
             let type = entry.parentType.map { self.types[$0] } ?? ExactText(content.parentType ?? "")
             parent = .key(type: type, key: ExactText(key))
@@ -63,7 +63,7 @@ package struct ImportFile {
             line: entry.line,
             reference: isKeyed
                 ? .key(type: ExactText(content.type), key: ExactText(content.key ?? ""))
-                : .id(entry.mark.description),
+                : .id(entry.mark),
             type: content.type,
             kind: content.kind,
             parent: parent,

@@ -12,8 +12,8 @@ struct ImportPlan {
     }
 
     mutating func add(_ object: ImportedObject, in state: inout some StateReading) throws {
-        let id = try self.id(of: object.reference)
-        var parent = try object.parent.map { try self.id(of: $0) }
+        let id = self.id(of: object.reference)
+        var parent = object.parent.map { self.id(of: $0) }
         // The parent of an exported subtree's root may be unknown here; the object then stands at the root.
         if let named = parent, try !self.isThere(named, in: &state) { parent = nil }
         var properties: [ExactText: Value] = [:]
@@ -44,15 +44,11 @@ struct ImportPlan {
         )
     }
 
-    private func id(of reference: ImportedObject.Reference) throws -> ObjectID {
+    private func id(of reference: ImportedObject.Reference) -> ObjectID {
         switch reference {
-        case .id(let text):
-            guard let id = ObjectID(text: text) else {
-                throw PeerdError(.importInvalid, "\"\(text)\" is not a UUID.", advice: "Correct the file.")
-            }
-            return id
+        case .id(let id): id
         case .key(let type, let key):
-            return ObjectID(namespace: self.namespace, name: Array(type.text.utf8) + [0] + Array(key.text.utf8))
+            ObjectID(namespace: self.namespace, name: Array(type.text.utf8) + [0] + Array(key.text.utf8))
         }
     }
 

@@ -1,7 +1,7 @@
 package import CRDTCore
 
 /// One object of an import, with its place among those that come before it.
-package struct ImportedObject: Hashable, Codable, Sendable {
+package struct ImportedObject: Hashable, Sendable {
     /// Which object of the file it is, counted from 1, and the line on which it begins.
     package var number: Int
     package var line: Int
@@ -17,8 +17,8 @@ package struct ImportedObject: Hashable, Codable, Sendable {
     package var properties: [ExactText: String]
 
     /// Names an object by its id, or by what its id is derived from.
-    package enum Reference: Hashable, Codable, Sendable {
-        case id(String)
+    package enum Reference: Hashable, Sendable {
+        case id(ObjectID)
         case key(type: ExactText, key: ExactText)
     }
 }
