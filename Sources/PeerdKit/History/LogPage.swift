@@ -297,28 +297,17 @@ private struct LogPageReading {
         let (segment, sequence) = (change.segment, change.sequence)
         guard let header = try transaction.header(at: change.point),
             let run = try transaction.loadRun(of: segment, from: sequence, limits: Self.one, signed: false),
-            let operations = run.changes.first?.operationRange
+            let loaded = run.changes.first
         else { throw StoreError.damaged("change \(sequence) of replica \(change.replica) is missing from the log") }
         let record = transaction.segment(segment)
         let isApplied = sequence <= record.appliedSequence
         let verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: self.held.contains(segment))
         var found: [(place: LogPlace, entry: LogEntry)] = []
-        for (index, position) in operations.enumerated() {
-            let operation = run.operations[position]
-            if let object, !operation.kind.hasObject || run.objects[Int(operation.object)] != object { continue }
-            let write = WriteReference(
-                stamp: isApplied ? change.stamp : header.stamp,
-                segment: segment,
-                sequence: sequence,
-                index: UInt32(index)
-            )
-            let edit: Edit
-            do throws(WireError) {
-                edit = try run.edit(operation)
-            } catch {
-                throw StoreError.damaged("an operation of change \(sequence) in the log cannot be read")
-            }
-            let status = try verdicts.status(of: edit, write, in: &transaction)
+        let stamp = isApplied ? change.stamp : header.stamp
+        let operations = try verdicts.operations(of: loaded, in: run, at: change.point, stamp, in: &transaction) {
+            object == nil || $0.kind.hasObject && run.objects[Int($0.object)] == object
+        }
+        for (write, edit, status) in operations {
             let entry = LogEntry(
                 id: write.name(in: record.id, ChangeName(header.hash)),
                 edit: edit,
@@ -328,7 +317,7 @@ private struct LogPageReading {
             )
             if case .housekeeping = entry.action { continue }
             var place = change
-            place.index = UInt32(index)
+            place.index = write.index
             found.append((place, entry))
         }
         return self.newestFirst ? found.reversed() : found

@@ -66,16 +66,10 @@ struct LogReader: Sendable {
             let isApplied = self.nextSequence <= record.appliedSequence
             let stamp = isApplied ? try transaction.effectiveStamp(at: place) : header.stamp
             for point in run.contextEntries[change.contextRange] { try self.seen.add(point, in: &transaction) }
-            for (index, position) in change.operationRange.enumerated() {
-                let operation = run.operations[position]
-                if let object, run.subject(of: operation) != object { continue }
-                let write = WriteReference(
-                    stamp: stamp,
-                    segment: self.chain.index,
-                    sequence: self.nextSequence,
-                    index: UInt32(index)
-                )
-                let edit = try self.edit(operation, of: run)
+            let operations = try verdicts.operations(of: change, in: run, at: place, stamp, in: &transaction) {
+                self.object == nil || run.subject(of: $0) == self.object
+            }
+            for (write, edit, status) in operations {
                 let source = LogEntry.Source(
                     replica: self.chain.id,
                     introduction: record.introduction,
@@ -84,7 +78,7 @@ struct LogReader: Sendable {
                     previous: self.previous,
                     context: self.seen.all,
                     edit: edit,
-                    status: try verdicts.status(of: edit, write, in: &transaction)
+                    status: status
                 )
                 entries.append(LogEntry(source, readBy: self.device))
             }
@@ -107,14 +101,6 @@ struct LogReader: Sendable {
             guard let hash = try transaction.hash(at: place) else { continue }
             let replica = transaction.replicaID(place.segment)
             self.seen.add(place, Point(replica: replica, sequence: sequence, name: ChangeName(hash)))
-        }
-    }
-
-    private func edit(_ operation: Operation, of run: Run) throws -> Edit {
-        do throws(WireError) {
-            return try run.edit(operation)
-        } catch {
-            throw StoreError.damaged("an operation of change \(self.nextSequence) in the log cannot be read")
         }
     }
 }

@@ -5,7 +5,31 @@ struct LogVerdicts {
     let appliedSequence: UInt64
     let isHeld: Bool
 
-    func status(
+    /// An operation of a change, and what became of it.
+    typealias Judged = (write: WriteReference, edit: Edit, status: OperationStatus)
+
+    /// Reads the operations of a change that are wanted.
+    func operations(
+        of change: Change,
+        in run: Run,
+        at place: SegmentPoint,
+        _ stamp: Stamp,
+        in transaction: inout some StoreTransaction,
+        where isWanted: (CRDTCore.Operation) -> Bool
+    ) throws -> [Judged] {
+        var judged: [Judged] = []
+        for (index, operation) in run.operations[change.operationRange].enumerated() where isWanted(operation) {
+            let (segment, sequence) = (place.segment, place.sequence)
+            let write = WriteReference(stamp: stamp, segment: segment, sequence: sequence, index: UInt32(index))
+            guard let edit = try? run.edit(operation) else {
+                throw StoreError.damaged("an operation of change \(sequence) in the log cannot be read")
+            }
+            judged.append((write, edit, try self.status(of: edit, write, in: &transaction)))
+        }
+        return judged
+    }
+
+    private func status(
         of edit: Edit,
         _ write: WriteReference,
         in transaction: inout some StoreTransaction
