@@ -55,29 +55,17 @@ final class DataDirectory {
     }
 
     /// Makes sure that a file exists and that only its owner may use it, whatever the umask.
-    func prepareFile(_ name: String) throws(StoreError) -> String {
-        let path = self.path + "/" + name
-        try DataDirectory.preparePrivateFile(path)
-        if self.waitsForDisk { try DataDirectory.sync(directory: self.path) }
-        return path
-    }
-
-    /// Makes sure of the same for any path.
     ///
     /// The file may be a database in use, so no descriptor of it is opened and closed.
-    static func preparePrivateFile(_ path: String) throws(StoreError) {
-        guard mknod(path, S_IFREG | self.fileMode, 0) == 0 || errno == EEXIST else {
-            throw self.failure("\(path) cannot be made")
+    func prepareFile(_ name: String) throws(StoreError) -> String {
+        let path = self.path + "/" + name
+        guard mknod(path, S_IFREG | Self.fileMode, 0) == 0 || errno == EEXIST else {
+            throw Self.failure("\(path) cannot be made")
         }
-        guard chmod(path, self.fileMode) == 0 else { throw self.failure("\(path) cannot be kept from others") }
-        guard access(path, R_OK | W_OK) == 0 else { throw self.failure("\(path) cannot be opened") }
-    }
-
-    /// Waits until a file is on the disk.
-    static func sync(file path: String) throws(StoreError) {
-        let descriptor = try self.open(path)
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw self.failure("\(path) cannot be written") }
+        guard chmod(path, Self.fileMode) == 0 else { throw Self.failure("\(path) cannot be kept from others") }
+        guard access(path, R_OK | W_OK) == 0 else { throw Self.failure("\(path) cannot be opened") }
+        if self.waitsForDisk { try DataDirectory.sync(directory: self.path) }
+        return path
     }
 
     /// The length of a file; nil if there is no such file.
