@@ -108,15 +108,10 @@ struct ObjectOverlay {
 
     /// Where that is held which has changed, in the order of the numbers.
     func changes() -> [Place] {
-        var positions = self.entries.indices.filter { self.entries[$0].isChanged }
-        // Those that are new come in order.
-        let isOrdered = zip(positions, positions.dropFirst()).allSatisfy {
-            self.entries[$0].index.rawValue < self.entries[$1].index.rawValue
-        }
-        if !isOrdered {
-            positions.sort { self.entries[$0].index.rawValue < self.entries[$1].index.rawValue }
-        }
-        return positions.map { Place(position: $0) }
+        self.entries.indices.filter { self.entries[$0].isChanged }
+            // Those that are new come in order, which one pass of the sort finds.
+            .sorted { self.entries[$0].index.rawValue < self.entries[$1].index.rawValue }
+            .map { Place(position: $0) }
     }
 
     mutating func removeAll() {

@@ -56,9 +56,8 @@ struct RegisterOverlay {
             guard let register = entry.register else { continue }
             changes.append(Change(rowNumber: entry.rowNumber, register: register, isStored: entry.isStored))
         }
-        // Most come in order.
-        let isOrdered = zip(changes, changes.dropFirst()).allSatisfy { $0.rowNumber < $1.rowNumber }
-        if !isOrdered { changes.sort { $0.rowNumber < $1.rowNumber } }
+        // Most come in order, which one pass of the sort finds.
+        changes.sort { $0.rowNumber < $1.rowNumber }
         return changes
     }
 

@@ -39,7 +39,8 @@ extension SQLiteTransaction {
             }
             statement.reset()
         }
-        return self.settlingTies(moves)
+        // They are in the order of their stamps already; ties are not.
+        return moves.sorted { self.precedes($0.write, $1.write) }
     }
 
     package func moveCount(from stamp: Stamp, upTo limit: Int) throws(StoreError) -> Int {
@@ -121,12 +122,6 @@ extension SQLiteTransaction {
 
     private func precedes(_ left: WriteReference, _ right: WriteReference) -> Bool {
         WriteOrder.precedes(left, right, self)
-    }
-
-    /// Orders moves that are in the order of their stamps already.
-    private func settlingTies(_ moves: [MoveRecord]) -> [MoveRecord] {
-        let isOrdered = zip(moves, moves.dropFirst()).allSatisfy { self.precedes($0.write, $1.write) }
-        return isOrdered ? moves : moves.sorted { self.precedes($0.write, $1.write) }
     }
 
     private func move(_ statement: Statement) throws(StoreError) -> MoveRecord {
