@@ -41,33 +41,19 @@ public struct Query: Hashable, Sendable {
     private init(scope: Scope) { self.scope = scope }
 
     /// Keeps the objects of a type.
-    public func filtered(type: String) -> Query {
-        var query = self
-        query.type = type
-        return query
-    }
+    public func filtered(type: String) -> Query { self.changed { $0.type = type } }
 
     /// Keeps the objects of which a property is a text that contains this one, whatever the case of its letters.
-    public func containing(_ text: String) -> Query {
-        var query = self
-        query.text = text
-        return query
-    }
+    public func containing(_ text: String) -> Query { self.changed { $0.text = text } }
 
     /// Keeps the objects of a kind.
-    public func filtered(kind: String) -> Query {
-        var query = self
-        query.kind = kind
-        return query
-    }
+    public func filtered(kind: String) -> Query { self.changed { $0.kind = kind } }
 
     /// Keeps the objects whose property equals a value.
     ///
     /// Objects without the property are dropped, whatever the value. Several filters must all hold.
     public func filtered<Content: PropertyValue>(_ property: Property<Content>, equals content: Content) -> Query {
-        var query = self
-        query.filters.append(Filter(name: property.name, value: content.value))
-        return query
+        self.changed { $0.filters.append(Filter(name: property.name, value: content.value)) }
     }
 
     /// Sorts by a property, in ascending order.
@@ -75,8 +61,12 @@ public struct Query: Hashable, Sendable {
     /// Objects without the property come first. Then come null, truth values, numbers, text by its UTF-8 bytes,
     /// documents, bytes and blobs. Objects with equal values are sorted by their ids. A second call replaces the first.
     public func ordered<Content>(by property: Property<Content>) -> Query {
+        self.changed { $0.orderName = property.name }
+    }
+
+    private func changed(_ change: (inout Query) -> Void) -> Query {
         var query = self
-        query.orderName = property.name
+        change(&query)
         return query
     }
 }
