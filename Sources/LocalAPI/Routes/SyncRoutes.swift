@@ -31,7 +31,7 @@ struct SyncRoutes: Sendable {
         let (before, isForProgram) = (try await self.workspace.nodeStatus(), request.wantsLines)
         let timeout = before.isAlone ? Duration.zero : .milliseconds(milliseconds)
         return Work { progress in
-            let state = try await self.workspace.sync(scope, since: before, timeout: timeout) { state in
+            let state = try await self.workspace.driver().sync(scope, since: before, timeout: timeout) { state in
                 let (pushed, pulled) = (state.traffic.pushedOperationCount, state.traffic.pulledOperationCount)
                 progress("pushed \(pushed), pulled \(pulled) operations")
             }
@@ -82,7 +82,7 @@ struct SyncRoutes: Sendable {
                     : "Several machines are known as “\(text)”; name one by its id."
             )
         }
-        guard try await self.workspace.forget(peer.device) else {
+        guard try await self.workspace.driver().forget(peer.device) else {
             throw Problem.invalid("\(peer.name) is connected, and so not gone; stop its daemon first.")
         }
         return .noContent

@@ -51,7 +51,7 @@ struct SystemRoutes: Sendable {
                 advice: "Start one."
             )
         }
-        let (invite, endsOldest) = try await self.workspace.makeInvite(
+        let (invite, endsOldest) = try await self.workspace.driver().makeInvite(
             addresses: self.server.reachableHosts,
             port: port
         )

@@ -377,7 +377,9 @@ package actor NodeDriver {
         self.handle(.dialAll)
     }
 
-    /// Forgets a device that is gone; returns false if it is connected.
+    /// Forgets a device that is gone: nobody waits for it until it comes back by itself.
+    ///
+    /// Returns false if it is connected.
     package func forget(_ device: DeviceID) throws -> Bool {
         let isForgotten = try self.asking { node throws(StoreError) in try node.forget(device) }
         self.inbox.ring()

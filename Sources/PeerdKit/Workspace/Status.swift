@@ -102,8 +102,7 @@ extension Workspace {
     /// - Throws: ``PeerdError`` with `clockUnconfirmed`, or as ``write(_:)`` does.
     @discardableResult
     public func restampHeldChanges(isClockRight: Bool = false) async throws -> Bool {
-        let written = try await self.driver().restamp(isClockRight: isClockRight)
-        return try written.mapError { PeerdError($0) }.get().dot != nil
+        try await self.restamp(isClockRight: isClockRight).dot != nil
     }
 
     /// Counts what the database holds.

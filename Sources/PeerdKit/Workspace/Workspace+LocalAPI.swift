@@ -33,30 +33,8 @@ extension Workspace {
         return (Changes(workspace: self, reading: reading, start: start), reading.token(at: start))
     }
 
-    /// Forgets a device that is gone: nobody waits for it until it comes back by itself.
-    ///
-    /// Returns false if it is connected.
-    package func forget(_ device: DeviceID) async throws -> Bool { try await self.driver().forget(device) }
-
-    /// Makes an invite with addresses that the caller knows; `endsOldest`: whether another one gave way to it.
-    package func makeInvite(addresses: [String], port: UInt16) async throws -> (invite: Invite, endsOldest: Bool) {
-        try await self.driver().makeInvite(addresses: addresses, port: port)
-    }
-
     /// Keeps an address to dial.
     package func keep(_ address: NetworkAddress) async throws { try await self.driver().add(address) }
-
-    /// Exchanges changes with the other machines until nothing is missing on either side, or time is up.
-    ///
-    /// `before`: the status when it began. `progress` is called with each state but the last, which is returned.
-    package func sync(
-        _ scope: SyncScope,
-        since before: NodeStatus,
-        timeout: Duration,
-        progress: (SyncState) async throws -> Void
-    ) async throws -> SyncState {
-        try await self.driver().sync(scope, since: before, timeout: timeout, progress: progress)
-    }
 
     /// Orders held changes of the user's devices directly after what they had seen.
     package func restamp(isClockRight: Bool) async throws -> WriteReceipt {
