@@ -2,19 +2,12 @@ import CRDTCore
 
 /// Registers as the transaction sees them, until they are written.
 struct RegisterOverlay {
-    /// A register that has changed.
-    struct Change {
+    struct Entry {
         let rowNumber: Int64
-        let register: Register
+        fileprivate(set) var register: Register?
+        fileprivate(set) var isChanged = false
         /// Whether the database has a row for it.
-        let isStored: Bool
-    }
-
-    private struct Entry {
-        let rowNumber: Int64
-        var register: Register?
-        var isChanged = false
-        var isStored = false
+        fileprivate(set) var isStored = false
     }
 
     private var entries: [Entry] = []
@@ -49,16 +42,9 @@ struct RegisterOverlay {
     }
 
     /// What has changed, in the order of the keys in the database.
-    func changes() -> [Change] {
-        var changes: [Change] = []
-        changes.reserveCapacity(self.entries.count)
-        for entry in self.entries where entry.isChanged {
-            guard let register = entry.register else { continue }
-            changes.append(Change(rowNumber: entry.rowNumber, register: register, isStored: entry.isStored))
-        }
+    func changes() -> [Entry] {
         // Most come in order, which one pass of the sort finds.
-        changes.sort { $0.rowNumber < $1.rowNumber }
-        return changes
+        self.entries.filter { $0.isChanged && $0.register != nil }.sorted { $0.rowNumber < $1.rowNumber }
     }
 
     mutating func removeAll() {
@@ -165,11 +151,8 @@ struct VersionOverlay {
             for entry in row.entries where entry.isChanged { changes.append((key.rowNumber, entry)) }
         }
         changes.sort { left, right in
-            if left.key != right.key { return left.key < right.key }
-            if left.entry.write.stamp != right.entry.write.stamp {
-                return left.entry.write.stamp < right.entry.write.stamp
-            }
-            return left.entry.write.ordinal < right.entry.write.ordinal
+            (left.key, left.entry.write.stamp, left.entry.write.ordinal)
+                < (right.key, right.entry.write.stamp, right.entry.write.ordinal)
         }
         return changes
     }

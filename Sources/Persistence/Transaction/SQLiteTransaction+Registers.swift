@@ -200,7 +200,8 @@ extension SQLiteTransaction {
         var rows = RowWriter(single: single, group: group, columnCount: 8)
         var last: ObjectIndex?
         for (position, entry) in changes.enumerated() {
-            let (key, register) = (RegisterKey(rowNumber: entry.rowNumber), entry.register)
+            guard let register = entry.register else { continue }
+            let key = RegisterKey(rowNumber: entry.rowNumber)
             if key.object != last { self.objects.noteRegisters(of: key.object) }
             last = key.object
             // What the database has is listed.
