@@ -72,7 +72,7 @@ import Testing
         #expect(Self.error { try tree.open(.of("a/b.txt/c")) } == .notAFolder)
         #expect(Self.error { try tree.list(.of("a/b.txt"), limit: 1) } == .notAFolder)
         #expect(Self.error { try tree.list(.of("x"), limit: 1) } == .notFound)
-        for path in ["", "a", "a/"] {
+        for path in ["", "a"] {
             guard case .folder = try tree.open(.of(path)) else {
                 Issue.record("\(path) is a folder")
                 continue

@@ -16,7 +16,7 @@ ROUTE = re.compile(r'\bRoute\(\.([A-Z]+), "([^"]+)"(?:\)|, query: )')
 ANY_ROUTE = re.compile(r"\bRoute\(\.[A-Z]+,")
 # The one place whose routes are not written down, but made of the files in WEB.
 FILES_SOURCE = SERVER / "Routes" / "WebFileRoutes.swift"
-PARAMETER = re.compile(r'(?:query|parameters)\.(?:one|all|number|flag)\("([a-z_]+)"')
+PARAMETER = re.compile(r'(?:(?:query|parameters)\.(?:one|all|number|flag)\(|wishes\[)"([a-z_]+)"')
 STABILITIES = ("stable", "experimental")
 
 

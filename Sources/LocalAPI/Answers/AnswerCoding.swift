@@ -218,7 +218,7 @@ private struct MemberReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
     /// Null is nothing, unless it is a value.
     private func ifPresent<Value: Decodable>(_ key: Key) throws -> Value? {
         guard let json = self.members[key.nameInJSON], json != .null || Value.self == JSON.self else { return nil }
-        return try json.decoded()
+        return try json.decoded(as: Value.self)
     }
 
     func nestedContainer<Other>(keyedBy type: Other.Type, forKey key: Key) -> KeyedDecodingContainer<Other> {

@@ -11,6 +11,9 @@ protocol Bindable {
 
 extension Bindable {
     static var parameterCount: Int32 { 1 }
+
+    /// The same, for a value of a pack: the optimiser of Swift 6.3 fails over the metatype of one.
+    var parameterCount: Int32 { Self.parameterCount }
 }
 
 extension Optional: Bindable where Wrapped: Bindable {

@@ -33,7 +33,7 @@ struct Statement {
         var position: Int32 = 1
         for value in repeat each values {
             value.bind(to: self, at: position)
-            position += Swift.type(of: value).parameterCount
+            position += value.parameterCount
         }
     }
 
