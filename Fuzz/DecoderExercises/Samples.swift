@@ -82,7 +82,7 @@ enum Samples {
         Point(replica: replica, sequence: sequence, name: ChangeName(Samples.hash))
     }
 
-    /// A change in the middle of a chain that has forked before it, with an operation left out.
+    /// A change in the middle of a chain that has forked before it, with a write redacted.
     static var runWithLeaf: Run {
         let object = ObjectID(bytes: Bytes16(high: 0xaaaa, low: 1))
         var builder = RunBuilder(replica: Samples.replica, firstSequence: 1000)
@@ -90,9 +90,9 @@ enum Samples {
             stamp: Stamp(rawValue: 1 << 40),
             context: [],
             blinding: Array(0..<16),
-            hasLeftOut: true
+            redaction: .partial
         )
-        builder.append(.leftOut(leaf: Samples.hash))
+        builder.append(.redacted(object, name: "n", leaf: Samples.hash))
         builder.append(.set(object, name: "n", value: .int(5)))
         var run = builder.signed(Samples.signature)
         run.previous = ChangeName(Samples.hash)

@@ -44,9 +44,9 @@ package enum Limits {
     /// What a run may have more than that for the leaves and salts of changes in which something was erased.
     ///
     /// An operation takes so much more at most, whether it is erased or another one of its change.
-    package static let redactionByteCountMax = changeOperationCountMax * Bytes32.byteCount
-    /// Operations of one run, which follows from its bytes.
-    package static let runOperationCountMax = runByteCountMax / ChangeSize.operationByteCount
+    package static let redactionByteCountMax = runOperationCountMax * Bytes32.byteCount
+    /// Operations of one run: no more than one change may have, so that whatever is redacted of it fits.
+    package static let runOperationCountMax = changeOperationCountMax
     /// What a run's encoding has besides its changes: its version, its place in its chain, the lengths of its tables,
     /// and its signature.
     package static let runHeaderByteCountMax = 192

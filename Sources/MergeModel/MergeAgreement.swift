@@ -27,12 +27,14 @@ package struct Disagreement: Error, CustomStringConvertible {
 package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
     private let makeStore: () throws -> Store
     private let compacts: Bool
+    private let redacts: Bool
 
     /// Stores for the test workspace are made empty by `makeStore`, one a node.
     ///
-    /// `compacts`: whether nodes drop writes now and then, some of them only just received.
-    package init(compacts: Bool = false, makeStore: @escaping () throws -> Store) {
-        self.compacts = compacts
+    /// `compacts`: whether nodes drop writes now and then, some of them only just received. `redacts`: whether runs
+    /// come with any writes redacted, as they do from a relay that lies.
+    package init(compacts: Bool = false, redacts: Bool = false, makeStore: @escaping () throws -> Store) {
+        (self.compacts, self.redacts) = (compacts, redacts)
         self.makeStore = makeStore
     }
 
@@ -138,14 +140,17 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             for node in nodes {
                 node.now = history.end.advanced(byMilliseconds: later)
                 try node.receive([])
+                if try !node.isComplete() { repairedChangeCount += try self.repair(node, history, &random) }
                 try self.compare(node, history, "at the end + \(later) ms")
             }
             try self.compare(nodes, "at the end + \(later) ms")
         }
         for node in nodes where try !node.isComplete() {
-            throw Disagreement(.state, "a write was dropped that nothing later has replaced")
+            throw Disagreement(.state, "something is missing that was handed to all")
         }
-        if self.compacts { repairedChangeCount += try self.checkNewcomer(among: nodes, history, &random) }
+        if self.compacts || self.redacts {
+            repairedChangeCount += try self.checkNewcomer(among: nodes, history, &random)
+        }
         for node in nodes { try self.readBack(node, history, &random) }
         try nodes[0].rebuild()
         try self.compare(nodes[0], history, "after rebuilding")
@@ -168,7 +173,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         let newcomer = TestNode(store: try self.makeStore(), objects: history.objects, now: nodes[0].now)
         for _ in 0..<random.below(4 * history.changes.count) {
             guard let run = try self.relayed(by: random.pick(nodes), history, &random) else { continue }
-            try newcomer.receive([run])
+            try newcomer.receive([self.withLies(run, &random)])
         }
         let repairedChangeCount = try self.repair(newcomer, history, &random)
         guard try newcomer.isComplete() else {
@@ -233,6 +238,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
                 runs.append(try history.carried(self.stretch(for: node, history, &random)))
             }
         }
+        runs = runs.map { self.withLies($0, &random) }
         if random.chance(30) { node.now = node.now.advanced(byMilliseconds: UInt64(random.below(100))) }
         if setsBack, random.chance(15) {
             node.now = WallTime(milliseconds: history.end.milliseconds - 4_000_000 + UInt64(random.below(8_000_000)))
@@ -242,6 +248,14 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         guard receptions == expected else {
             throw Disagreement(.reception, "receptions \(receptions), expected \(expected)")
         }
+    }
+
+    /// A run as a relay may hand it on that lies about what is needed.
+    private func withLies(_ run: VerifiedRun, _ random: inout SplitMix64) -> VerifiedRun {
+        guard self.redacts, random.chance(60) else { return run }
+        let share = random.chance(30) ? 100 : 40
+        let places = Set(run.run.operations.indices.filter { _ in random.chance(share) })
+        return run.run.erasing(places, TestDevice.cryptography).map { run.replacingRun(with: $0.run) } ?? run
     }
 
     /// Some changes that follow each other on one fork: most often the next ones of those that a node has.

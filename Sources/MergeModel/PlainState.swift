@@ -200,7 +200,6 @@ package enum ModelWords {
         case .branch: "branch"
         case .erase(let erasure): "erase \(self.short(erasure.object)).\(ModelText(erasure.name))"
         case .unknown(let kind, _): "unknown \(kind)"
-        case .leftOut: "left out"
         case .redacted(let object, let name, _): "redacted \(self.short(object)).\(ModelText(name))"
         }
     }

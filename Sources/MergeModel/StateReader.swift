@@ -81,7 +81,9 @@ package enum StateReader {
                 throw .damaged("\(register.conflictCount) conflicts counted, \(conflicts.count) recorded")
             }
             let winner = try self.write(register.winner, in: &transaction)
-            if register.isRemoval != (winner.edit.kind == .unset) { throw .damaged("a removal is not marked as such") }
+            if register.isRemoval != (winner.edit.kind != .set) {
+                throw .damaged("what shows nothing is not marked as such")
+            }
             object.properties.append(
                 PlainProperty(
                     name: ModelText(try transaction.name(name)),

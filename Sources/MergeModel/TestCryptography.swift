@@ -67,7 +67,7 @@ extension HashDomain {
         switch self {
         case .change: 0
         case .leaf: 1
-        case .root: 2
+        case .contents: 2
         case .salt: 3
         case .replica: 4
         case .workspace: 5

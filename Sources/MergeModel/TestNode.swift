@@ -99,7 +99,7 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
 
     /// Whether nothing was dropped elsewhere that is still needed here.
     package func isComplete() throws -> Bool {
-        try self.store.read { transaction throws(StoreError) in try transaction.incompleteProperties().isEmpty }
+        try self.store.read { transaction throws(StoreError) in try transaction.isComplete() }
     }
 
     /// Repairs what is needed of stored changes, from runs that have them in full.

@@ -115,7 +115,7 @@ extension Preview.Missing {
         case .move: self.moveCount += 1
         case .delete: self.deletionCount += 1
         default:
-            guard operation.kind.hasName else { return }
+            guard operation.kind.isWrite else { return }
             self.writeCounts[run.names[Int(operation.operand)], default: 0] += 1
         }
     }

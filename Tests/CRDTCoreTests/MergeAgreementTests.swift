@@ -10,9 +10,10 @@ import Testing
         count: Int,
         changes: Int = 25,
         _ troubles: MergeTroubles,
-        compacts: Bool = false
+        compacts: Bool = false,
+        redacts: Bool = false
     ) throws -> (dropped: Int, erased: Int, filled: Int) {
-        let agreement = MergeAgreement(compacts: compacts) {
+        let agreement = MergeAgreement(compacts: compacts, redacts: redacts) {
             MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
         }
         var (dropped, erased, filled) = (0, 0, 0)
@@ -62,7 +63,7 @@ import Testing
 
     @Test(arguments: [
         MergeTroubles.variety, [.variety, .forks], [.variety, .fastClocks, .restamps], [.variety, .lies],
-        [.variety, .branches], .all.subtracting(.clocksSetBack),
+        [.variety, .branches], .all,
     ])
     func `nodes that drop writes come to the state of those that keep them`(troubles: MergeTroubles) throws {
         let done = try self.check(first: 20_000, count: 60, changes: 40, troubles, compacts: true)
@@ -70,9 +71,30 @@ import Testing
         #expect(done.filled > 0)
     }
 
+    /// A node that misses nothing has the state of those that were told the truth, and one that misses something comes
+    /// to it as soon as it gets that.
     @Test(arguments: [
         MergeTroubles.variety, [.variety, .forks], [.variety, .fastClocks, .restamps], [.variety, .lies],
-        [.variety, .branches], .all.subtracting(.clocksSetBack),
+        [.variety, .branches], [.variety, .fastClocks, .clocksSetBack], .all,
+    ])
+    func `a relay that redacts what is needed hides it until somebody has it`(troubles: MergeTroubles) throws {
+        for compacts in [false, true] {
+            let first: UInt64 = compacts ? 41_000 : 40_000
+            let done = try self.check(
+                first: first,
+                count: 60,
+                changes: 40,
+                troubles,
+                compacts: compacts,
+                redacts: true
+            )
+            #expect(done.filled > 0)
+        }
+    }
+
+    @Test(arguments: [
+        MergeTroubles.variety, [.variety, .forks], [.variety, .fastClocks, .restamps], [.variety, .lies],
+        [.variety, .branches], .all,
     ])
     func `nodes that erase come to the state of those that keep everything`(troubles: MergeTroubles) throws {
         let troubles = troubles.union(.erasures)

@@ -53,39 +53,4 @@ enum SampleRuns {
             sign: { TestDevice(number: 1).sign($0) }
         ).run
     }
-
-    /// The same run with some operations replaced by their leaves.
-    static func leavingOut(
-        _ positions: Set<Int>,
-        of run: Run,
-        _ cryptography: some ChangeCryptography = TestCryptography()
-    ) throws -> Run {
-        var builder = RunBuilder(replica: run.replica, firstSequence: run.firstSequence)
-        for change in run.changes {
-            let leavesOut = !positions.isDisjoint(with: change.operationRange)
-            let salts = ChainHash.salts(of: change, in: run, cryptography)
-            let salted = Array(salts.prefix(Int(change.operationCount) * Bytes16.byteCount))
-            // What is left out has no salt.
-            let kept = change.operationRange.enumerated().filter { !positions.contains($0.element) }
-                .flatMap { salted[$0.offset * Bytes16.byteCount..<($0.offset + 1) * Bytes16.byteCount] }
-            builder.beginChange(
-                stamp: change.stamp,
-                context: run.contextEntries[change.contextRange],
-                blinding: leavesOut ? kept : Array(run.blinding(of: change)),
-                hasLeftOut: leavesOut
-            )
-            for (place, position) in change.operationRange.enumerated() {
-                let operation = run.operations[position]
-                if positions.contains(position) {
-                    let start = place * Bytes16.byteCount
-                    let salt = salted[start..<start + Bytes16.byteCount]
-                    builder.append(.leftOut(leaf: ChainHash.leaf(of: operation, in: run, salt: salt, cryptography)))
-                } else {
-                    let grant = operation.grant == 0 ? nil : run.grants[Int(operation.grant) - 1]
-                    builder.append(try run.edit(operation), grant: grant)
-                }
-            }
-        }
-        return builder.signed(run.signature)
-    }
 }

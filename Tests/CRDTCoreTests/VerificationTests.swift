@@ -16,25 +16,51 @@ import Testing
         #expect(verified.run == sealed.run)
     }
 
-    @Test func `any set of operations can be left out and the signature still holds`() throws {
+    @Test func `any set of writes can be redacted and the signature still holds`() throws {
         let sealed = self.author.sealed()
-        // Without its first operation a chain introduces nobody.
-        let positions = Array(sealed.run.operations.indices.dropFirst())
+        let positions = Array(sealed.run.operations.indices)
         for seed in Seeds.range(from: 1, count: 20) {
             var random = SplitMix64(seed: seed)
             let left = Set(positions.filter { _ in random.chance(40) })
-            let partial = try SampleRuns.leavingOut(left, of: sealed.run, self.author.cryptography)
+            let partial = sealed.run.erasing(left, self.author.cryptography)?.run ?? sealed.run
             let verified = try self.author.verify(Run(decoding: partial.encoded()))
             #expect(verified.hashes == sealed.hashes, "PEERD_SEED=\(seed)")
         }
     }
 
-    @Test func `a leaf that is not the operation's own is refused`() throws {
+    @Test func `a leaf that is not the write's own is refused`() throws {
         let sealed = self.author.sealed()
-        var partial = try SampleRuns.leavingOut([3], of: sealed.run, self.author.cryptography)
-        let leaf = try #require(partial.operations.firstIndex { $0.kind == .leftOut })
+        var partial = try #require(sealed.run.erasing([3], self.author.cryptography)).run
+        let leaf = try #require(partial.operations.firstIndex { $0.kind == .redacted })
         partial.payload[Int(partial.operations[leaf].payloadOffset)] ^= 1
         #expect(throws: RunRejection.badSignature) { try self.author.verify(partial) }
+    }
+
+    /// What a relay could say of a write whose content it redacts.
+    @Test func `a redacted write names the property that was written to, and nothing but a write is redacted`() throws {
+        let sealed = self.author.sealed().run
+        let places = Set(sealed.operations.indices)
+        let redacted = try #require(sealed.erasing(places, self.author.cryptography)).run
+        var lieCount = 0
+        for position in redacted.operations.indices {
+            var lies = [redacted, redacted, redacted]
+            let operation = redacted.operations[position]
+            if operation.kind == .redacted {
+                lies[0].operations[position].object = (operation.object + 1) % UInt32(redacted.objects.count)
+                lies[1].operations[position].operand = (operation.operand + 1) % UInt32(redacted.names.count)
+                lies[2].operations[position].grant = operation.grant == 0 ? 1 : 0
+            } else if operation.kind.hasObject {
+                let kinds: [OperationKind] = [.set, .unset, .redacted]
+                for place in lies.indices { lies[place].operations[position].kind = kinds[place] }
+            }
+            for lie in lies where lie != redacted {
+                #expect(throws: (any Error).self, "operation \(position)") {
+                    try self.author.verify(Run(decoding: lie.encoded()))
+                }
+                lieCount += 1
+            }
+        }
+        #expect(lieCount > 12)
     }
 
     @Test func `no flipped bit of a signed run goes unnoticed`() throws {

@@ -54,37 +54,11 @@ struct Author {
         return sealed
     }
 
-    /// A change of which some operations were left out: their leaves stand in their places.
-    mutating func runLeavingOut(_ positions: Set<Int>, of edits: [Edit]) -> VerifiedRun {
-        let full = RunBuilder.single(self.replica, self.sequence + 1, self.stamp.successor ?? self.stamp, edits)
-        let change = full.run.changes[0]
-        let salts = ChainHash.salts(of: change, in: full.run, TestDevice.cryptography)
-        var builder = RunBuilder(replica: self.replica, firstSequence: self.sequence + 1)
-        let blinding = edits.indices.filter { !positions.contains($0) }
-            .flatMap { salts[$0 * Bytes16.byteCount..<($0 + 1) * Bytes16.byteCount] }
-        builder.beginChange(stamp: change.stamp, context: [], blinding: blinding, hasLeftOut: true)
-        for (position, edit) in edits.enumerated() {
-            let salt = salts[position * Bytes16.byteCount..<(position + 1) * Bytes16.byteCount]
-            let operation = full.run.operations[position]
-            let leaf = ChainHash.leaf(of: operation, in: full.run, salt: salt, TestDevice.cryptography)
-            builder.append(positions.contains(position) ? .leftOut(leaf: leaf) : edit)
-        }
-        self.stamp = change.stamp
-        return self.seal(builder)
-    }
-}
-
-extension RunBuilder {
-    fileprivate static func single(
-        _ replica: ReplicaID,
-        _ sequence: UInt64,
-        _ stamp: Stamp,
-        _ edits: [Edit]
-    ) -> RunBuilder {
-        var builder = RunBuilder(replica: replica, firstSequence: sequence)
-        builder.beginChange(stamp: stamp, context: [], blinding: Bytes16(high: sequence, low: stamp.rawValue).array)
-        for edit in edits { builder.append(edit) }
-        return builder
+    /// A change of which some writes are redacted.
+    mutating func run(_ edits: [Edit], redacting positions: Set<Int>) -> VerifiedRun {
+        let whole = self.run([edits])
+        guard let redacted = whole.run.erasing(positions, TestDevice.cryptography)?.run else { return whole }
+        return whole.replacingRun(with: redacted)
     }
 }
 

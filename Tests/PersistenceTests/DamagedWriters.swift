@@ -82,6 +82,8 @@ struct DamagedWriters {
             try store.receive([self.keeper.run([[.set(object(5), name: "n", value: value)]])])
         }
         try store.compact(now: Author.now)
+        // Of this, the value never came.
+        try store.receive([self.keeper.run([.set(object(5), name: "m", value: .int(1))], redacting: [0])])
     }
 
     /// Writes on a branch, merges the first of it, and asks for an erasure, which nobody does yet.
@@ -194,6 +196,7 @@ struct DamagedWriters {
         let keys = try? store.read { transaction throws(StoreError) in
             let objects = try transaction.knownObjects(after: nil, limit: 100)
             var keys = try transaction.propertiesWithRedactedWrites(after: nil, limit: 100)
+            keys += try transaction.incompleteProperties(limit: 100)
             keys += try transaction.erasures(after: nil).map(\.key)
             for object in objects {
                 _ = try transaction.unmergedOperations(on: object)

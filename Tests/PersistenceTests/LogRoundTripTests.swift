@@ -74,7 +74,11 @@ import Testing
         var runs = [author.run([Self.edits])]
         runs.append(author.run(Self.edits.map { [$0] }))
         runs.append(author.run([[], Self.edits, []]))
-        runs.append(author.runLeavingOut([0, 5, Self.edits.count - 1], of: Self.edits))
+        let places = Set(Self.edits.indices)
+        runs.append(author.run(Self.edits, redacting: places.filter { $0 % 3 == 0 }))
+        runs.append(author.run(Self.edits, redacting: places))
+        let writes = Self.edits.filter { [.set, .unset].contains($0.kind) }
+        runs.append(author.run(writes, redacting: Set(writes.indices)))
         for run in runs { #expect(try store.receive([run]) == [.stored]) }
         try self.check(runs, in: store)
         store.close()

@@ -60,7 +60,7 @@ import Testing
         let messages: [Message] = [
             .stored(stored), .ranges([FrontierRange(end: nil, claim: .entries(entries))]), .ranges(ranges),
             SampleMessages.probe(pointCount: MessageLimits.probePointCountMax),
-            SampleMessages.wanted(propertyCount: MessageLimits.wantedPropertyCountMax),
+            SampleMessages.wanted(changeCount: MessageLimits.wantedChangeCountMax),
             .welcome(try SampleMessages.welcome(certificateCount: Limits.certificateCountMax)),
         ]
         for message in messages { #expect(try SampleMessages.read(message.encoded()) == [message]) }

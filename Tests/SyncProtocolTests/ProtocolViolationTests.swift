@@ -45,7 +45,7 @@ import Testing
         let stored = (0...MessageLimits.storedEntryCountMax).map { SampleMessages.entry($0) }
         try self.expectViolation(Message.stored(stored).encoded())
         try self.expectViolation(SampleMessages.probe(pointCount: MessageLimits.probePointCountMax + 1).encoded())
-        let wanted = SampleMessages.wanted(propertyCount: MessageLimits.wantedPropertyCountMax + 1)
+        let wanted = SampleMessages.wanted(changeCount: MessageLimits.wantedChangeCountMax + 1)
         try self.expectViolation(wanted.encoded())
         let welcome = try SampleMessages.welcome(certificateCount: Limits.certificateCountMax + 1)
         try self.expectViolation(Message.welcome(welcome).encoded())

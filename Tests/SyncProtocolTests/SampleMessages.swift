@@ -90,15 +90,9 @@ enum SampleMessages {
         ]
     }
 
-    /// Asks for properties with names as long as they may be.
-    static func wanted(propertyCount: Int) -> Message {
-        .wanted(
-            (0..<propertyCount).map { number in
-                let object = ObjectID(bytes: Bytes16(high: 1, low: UInt64(number)))
-                let name = String(repeating: "n", count: Limits.nameByteCountMax)
-                return WantedProperty(object: object, name: name, sum: UInt64.max - UInt64(number))
-            }
-        )
+    /// Asks for so many changes, late in their chains.
+    static func wanted(changeCount: Int) -> Message {
+        .wanted((0..<changeCount).map { self.branch(1, sequence: Limits.sequenceMax - UInt64($0)) })
     }
 
     /// At least one of each kind.
@@ -118,7 +112,7 @@ enum SampleMessages {
             .hello(self.hello()), .hello(withoutTime), .welcome(try self.welcome()), .ranges(self.ranges()),
             .ranges([]), .run(try self.run()), .run(continuing), .caughtUp, .stored([self.entry(300), unheld]),
             .stored([]), .credit(.max), .eagerness(true), .eagerness(false), self.probe(pointCount: 3),
-            .join(self.joinRequest()), .member(introduction), .wanted([]), self.wanted(propertyCount: 2), .given,
+            .join(self.joinRequest()), .member(introduction), .wanted([]), self.wanted(changeCount: 2), .given,
             .ping(nil), .ping(WallTime(milliseconds: .max)), .pong(WallTime(milliseconds: 300)),
         ]
     }

@@ -227,7 +227,7 @@ import Testing
         var side = Side()
         try side.store(ours)
         try side.open([self.entry(ours, 10)])
-        let wanted = SampleMessages.wanted(propertyCount: 2)
+        let wanted = SampleMessages.wanted(changeCount: 2)
         #expect(try side.hear(wanted) == [.resume])
         #expect(try side.hear(wanted) == [.violation("more is wanted before all was given")])
     }

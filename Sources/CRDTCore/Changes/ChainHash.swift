@@ -1,10 +1,13 @@
 /// The hashes that bind a replica's changes into a chain.
 ///
-/// leaf = H_leaf(salt ‖ operation); root = H_root(leaves in order); hash = H_change(header), and a header holds the
-/// hash of the change before it. The salts of a change come four at a time from its secret:
-/// H512_salt(secret ‖ group number).
+/// leaf = H_leaf(salt ‖ content of a write); hash = H_change(header ‖ shape of each operation ‖ H_contents(leaves in
+/// order)), and a header holds the hash of the change before it. The salts of a change come four at a time from its
+/// secret: H512_salt(secret ‖ group number).
+///
+/// So a leaf can stand for what was written, and nothing for what the change is about: that it writes, and to which
+/// properties, and all that it does besides.
 package struct ChainHash {
-    /// The version of the header below.
+    /// The version of the bytes that are hashed.
     package static let formatVersion: UInt8 = 1
 
     /// The hash of every change of a run, in order.
@@ -22,7 +25,12 @@ package struct ChainHash {
         var hashes: [Hash256] = []
         hashes.reserveCapacity(run.changes.count)
         for change in run.changes {
-            self.fillHeader(of: change, in: run, sequence: sequence, previous: previous, &scratch, cryptography)
+            let contents = self.contents(of: change, in: run, &scratch, cryptography)
+            self.fillHeader(of: change, in: run, sequence: sequence, previous: previous, &scratch)
+            for position in change.operationRange {
+                run.appendShape(of: run.operations[position], to: &scratch.message)
+            }
+            contents.append(to: &scratch.message)
             previous = Hash256(bytes: cryptography.hash256(.change, scratch.message))
             hashes.append(previous)
             sequence += 1
@@ -43,7 +51,29 @@ package struct ChainHash {
         return message
     }
 
-    /// The salts of the operations of a change.
+    /// The leaf of each write of a change, in order; nil if they are not all known.
+    package static func leaves(
+        of change: Change,
+        in run: Run,
+        _ cryptography: some ChangeCryptography
+    ) -> [Bytes32]? {
+        guard change.redaction != .whole else { return nil }
+        var scratch = Scratch()
+        self.fillLeaves(of: change, in: run, &scratch, cryptography)
+        let count = run.operations[change.operationRange].count(where: \.kind.isWrite)
+        guard scratch.leaves.count == count * Bytes32.byteCount else { return nil }
+        return stride(from: 0, to: scratch.leaves.count, by: Bytes32.byteCount).compactMap { start in
+            Bytes32(scratch.leaves[start..<start + Bytes32.byteCount])
+        }
+    }
+
+    /// The hash of those leaves.
+    package static func contents(of change: Change, in run: Run, _ cryptography: some ChangeCryptography) -> Bytes32 {
+        var scratch = Scratch()
+        return self.contents(of: change, in: run, &scratch, cryptography)
+    }
+
+    /// The salts of what a change writes and is here, one after the other.
     package static func salts(
         of change: Change,
         in run: Run,
@@ -54,29 +84,17 @@ package struct ChainHash {
         return scratch.salts
     }
 
-    /// The leaf of one operation under its salt.
-    package static func leaf(
-        of operation: Operation,
-        in run: Run,
-        salt: ArraySlice<UInt8>,
-        _ cryptography: some ChangeCryptography
-    ) -> Hash256 {
-        var bytes = Array(salt)
-        run.appendCanonical(operation, to: &bytes)
-        return Hash256(bytes: cryptography.hash256(.leaf, bytes))
-    }
-
     /// Buffers that are filled again for each change, so that hashing allocates nothing per operation.
     private struct Scratch {
         var salts: [UInt8] = []
         var leaves: [UInt8] = []
-        /// What is hashed next: a salted operation, or in the end the header.
+        /// What is hashed next: a salted content, or in the end the change.
         var message: [UInt8] = []
 
         init() {
             self.salts.reserveCapacity(4 * Bytes16.byteCount)
             self.leaves.reserveCapacity(4 * Bytes32.byteCount)
-            self.message.reserveCapacity(256)
+            self.message.reserveCapacity(384)
         }
     }
 
@@ -88,20 +106,59 @@ package struct ChainHash {
     ) {
         scratch.salts.removeAll(keepingCapacity: true)
         let blinding = run.blinding(of: change)
-        guard !change.hasLeftOut else {
-            scratch.salts.append(contentsOf: blinding)
-            return
+        switch change.redaction {
+        case .whole: break
+        case .partial: scratch.salts.append(contentsOf: blinding)
+        case .none:
+            var missing = run.operations[change.operationRange].count(where: \.hasContent)
+            var group: UInt64 = 0
+            while missing > 0 {
+                scratch.message.removeAll(keepingCapacity: true)
+                scratch.message.append(contentsOf: blinding)
+                scratch.message.appendVarint(group)
+                let (first, second) = cryptography.hash512(.salt, scratch.message)
+                first.append(to: &scratch.salts)
+                second.append(to: &scratch.salts)
+                group += 1
+                missing -= 4
+            }
         }
-        var group: UInt64 = 0
-        while scratch.salts.count < Int(change.operationCount) * Bytes16.byteCount {
-            scratch.message.removeAll(keepingCapacity: true)
-            scratch.message.append(contentsOf: blinding)
-            scratch.message.appendVarint(group)
-            let (first, second) = cryptography.hash512(.salt, scratch.message)
-            first.append(to: &scratch.salts)
-            second.append(to: &scratch.salts)
-            group += 1
+    }
+
+    private static func fillLeaves(
+        of change: Change,
+        in run: Run,
+        _ scratch: inout Scratch,
+        _ cryptography: some ChangeCryptography
+    ) {
+        self.fillSalts(of: change, in: run, &scratch, cryptography)
+        scratch.leaves.removeAll(keepingCapacity: true)
+        var saltStart = 0
+        for position in change.operationRange {
+            let operation = run.operations[position]
+            if operation.hasContent {
+                scratch.message.removeAll(keepingCapacity: true)
+                scratch.message.append(contentsOf: scratch.salts[saltStart..<saltStart + Bytes16.byteCount])
+                scratch.message.append(contentsOf: run.payload[operation.payloadRange])
+                cryptography.hash256(.leaf, scratch.message).append(to: &scratch.leaves)
+                saltStart += Bytes16.byteCount
+            } else if operation.kind == .redacted {
+                scratch.leaves.append(contentsOf: run.payload[operation.payloadRange])
+            }
         }
+    }
+
+    private static func contents(
+        of change: Change,
+        in run: Run,
+        _ scratch: inout Scratch,
+        _ cryptography: some ChangeCryptography
+    ) -> Bytes32 {
+        if change.redaction == .whole, let contents = Bytes32(run.blinding(of: change)) { return contents }
+        self.fillLeaves(of: change, in: run, &scratch, cryptography)
+        // A change that writes nothing has its secret there, so that no two changes of different moments are one.
+        if scratch.leaves.isEmpty { scratch.leaves.append(contentsOf: run.blinding(of: change)) }
+        return cryptography.hash256(.contents, scratch.leaves)
     }
 
     /// Leaves the header in the message.
@@ -110,11 +167,8 @@ package struct ChainHash {
         in run: Run,
         sequence: UInt64,
         previous: Hash256,
-        _ scratch: inout Scratch,
-        _ cryptography: some ChangeCryptography
+        _ scratch: inout Scratch
     ) {
-        let root = self.root(of: change, in: run, &scratch, cryptography)
-
         scratch.message.removeAll(keepingCapacity: true)
         scratch.message.append(self.formatVersion)
         run.replica.bytes.append(to: &scratch.message)
@@ -128,39 +182,5 @@ package struct ChainHash {
             scratch.message.appendBigEndian(entry.name.rawValue)
         }
         scratch.message.appendVarint(UInt64(change.operationCount))
-        root.append(to: &scratch.message)
-    }
-
-    /// The root over the operations of a change.
-    package static func root(of change: Change, in run: Run, _ cryptography: some ChangeCryptography) -> Bytes32 {
-        var scratch = Scratch()
-        return self.root(of: change, in: run, &scratch, cryptography)
-    }
-
-    private static func root(
-        of change: Change,
-        in run: Run,
-        _ scratch: inout Scratch,
-        _ cryptography: some ChangeCryptography
-    ) -> Bytes32 {
-        if change.isRedacted, let root = Bytes32(run.blinding(of: change)) { return root }
-        self.fillSalts(of: change, in: run, &scratch, cryptography)
-        scratch.leaves.removeAll(keepingCapacity: true)
-        var saltStart = 0
-        for position in change.operationRange {
-            let operation = run.operations[position]
-            if operation.kind.isHash {
-                scratch.leaves.append(contentsOf: run.payload[operation.payloadRange])
-                // Where a change leaves something out, what is left out has no salt there.
-                if change.hasLeftOut { continue }
-            } else {
-                scratch.message.removeAll(keepingCapacity: true)
-                scratch.message.append(contentsOf: scratch.salts[saltStart..<saltStart + Bytes16.byteCount])
-                run.appendCanonical(operation, to: &scratch.message)
-                cryptography.hash256(.leaf, scratch.message).append(to: &scratch.leaves)
-            }
-            saltStart += Bytes16.byteCount
-        }
-        return cryptography.hash256(.root, scratch.leaves)
     }
 }

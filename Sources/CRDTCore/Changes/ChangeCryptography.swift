@@ -2,12 +2,12 @@
 ///
 /// Each domain is hashed with its own BLAKE2b personalisation, so that no hash of one kind can pass for another.
 package enum HashDomain: Sendable, CaseIterable {
-    /// A change's header.
+    /// A change: its header, the shape of its operations, and the hash of its leaves.
     case change
-    /// A salted operation.
+    /// The salted content of a write.
     case leaf
-    /// The leaves of a change, in order.
-    case root
+    /// The leaves of what a change writes, in order.
+    case contents
     /// Four salts from the secret of a change.
     case salt
     /// A replica's id.
@@ -22,7 +22,7 @@ package enum HashDomain: Sendable, CaseIterable {
         switch self {
         case .change: "peerd/change/1"
         case .leaf: "peerd/leaf/1"
-        case .root: "peerd/root/1"
+        case .contents: "peerd/contents/1"
         case .salt: "peerd/salt/1"
         case .replica: "peerd/replica/1"
         case .workspace: "peerd/space/1"

@@ -44,7 +44,7 @@ package struct ChangeSize: Hashable, Sendable {
         var count = self.operationByteCount + payloadByteCount
         if kind.hasObject { count += Bytes16.byteCount }
         if kind == .move { count += Bytes16.byteCount }
-        if kind.hasName { count += 2 + nameByteCount }
+        if kind.isWrite { count += 2 + nameByteCount }
         if hasGrant { count += self.grantByteCount }
         if hasSalt { count += Bytes16.byteCount }
         return count
@@ -78,10 +78,10 @@ extension Run {
         for operation in self.operations[change.operationRange] {
             byteCount += ChangeSize.byteCount(
                 of: operation.kind,
-                nameByteCount: operation.kind.hasName ? self.names[Int(operation.operand)].utf8.count : 0,
+                nameByteCount: operation.kind.isWrite ? self.names[Int(operation.operand)].utf8.count : 0,
                 payloadByteCount: Int(operation.payloadByteCount),
                 hasGrant: operation.grant > 0,
-                hasSalt: change.hasLeftOut && !operation.kind.isHash
+                hasSalt: change.redaction == .partial && operation.hasContent
             )
         }
         return ChangeSize(changeCount: 1, operationCount: Int(change.operationCount), byteCount: byteCount)

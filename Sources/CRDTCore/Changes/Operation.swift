@@ -6,12 +6,9 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Stands where an operation was left out: the payload is its leaf hash.
-    package static let leftOut = OperationKind(rawValue: 0)
-    /// Stands where compaction dropped a write that a later one had seen.
+    /// A write to a property, `set` or `unset`, whose content is gone.
     ///
-    /// Its property is named still, so that it is counted. The payload is its leaf hash, or nothing in a change of
-    /// which only the root is left.
+    /// The payload is the leaf that stands for it, or nothing in a change of whose writes one hash is left.
     package static let redacted = OperationKind(rawValue: 255)
     /// Makes an object of a type and kind.
     package static let create = OperationKind(rawValue: 1)
@@ -36,12 +33,10 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
 
     /// Whether the operation is about one object.
     package var hasObject: Bool { (1...5).contains(self.rawValue) || self == .redacted }
-    /// Whether the operation is about one property.
-    package var hasName: Bool { self == .set || self == .unset || self == .redacted }
-    /// Whether the content is missing, and a hash stands for it.
-    package var isHash: Bool { self == .leftOut || self == .redacted }
+    /// Whether the operation writes one property.
+    package var isWrite: Bool { self == .set || self == .unset || self == .redacted }
     /// Whether the operation has an operand: a name, or a parent.
-    package var hasOperand: Bool { self.hasName || self == .move }
+    package var hasOperand: Bool { self.isWrite || self == .move }
 }
 
 /// An operation as it lies in a run: small numbers that point into the run's tables and payload bytes.
@@ -75,6 +70,9 @@ package struct Operation: Sendable, Hashable {
         self.payloadByteCount = payloadByteCount
     }
 
+    /// Whether it is a write whose content is here.
+    package var hasContent: Bool { self.kind == .set || self.kind == .unset }
+
     /// Where the payload lies in the run's payload bytes.
     package var payloadRange: Range<Int> {
         let start = Int(self.payloadOffset)
@@ -96,11 +94,9 @@ package enum Edit: Hashable, Sendable {
     case erase(Erasure)
     /// An operation of a kind this version does not know.
     case unknown(kind: UInt8, body: [UInt8])
-    /// An operation that was left out: only its leaf is here.
-    case leftOut(leaf: Hash256)
-    /// A write that compaction dropped.
+    /// A write whose content is gone.
     ///
-    /// `leaf`: its leaf hash; nil if its change has but a root.
+    /// `leaf`: its leaf; nil in a change of whose writes one hash is left.
     case redacted(ObjectID, name: String, leaf: Hash256?)
 }
 
@@ -132,7 +128,6 @@ extension Edit {
         case .branch: .branch
         case .erase: .erase
         case .unknown(let kind, _): OperationKind(rawValue: kind)
-        case .leftOut: .leftOut
         case .redacted: .redacted
         }
     }
@@ -143,7 +138,7 @@ extension Edit {
         case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
             .delete(let object), .redacted(let object, _, _):
             object
-        case .introduce, .restamp, .undo, .branch, .erase, .unknown, .leftOut: nil
+        case .introduce, .restamp, .undo, .branch, .erase, .unknown: nil
         }
     }
 
@@ -169,7 +164,6 @@ extension Edit {
         case .branch(let statement): statement.encode(to: &bytes)
         case .erase(let erasure): erasure.encode(to: &bytes)
         case .unknown(_, let body): bytes += body
-        case .leftOut(let leaf): leaf.bytes.append(to: &bytes)
         case .redacted(_, _, let leaf): leaf?.bytes.append(to: &bytes)
         }
     }

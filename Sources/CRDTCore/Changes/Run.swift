@@ -8,13 +8,11 @@ package struct Change: Hashable, Sendable {
     package var contextCount: UInt32
     package var operationStart: UInt32
     package var operationCount: UInt32
-    /// Where the change's blinding lies in the run's `blinding`: a 16-byte secret; if operations were left out, a
-    /// 16-byte salt for each of those that are there; if all are redacted, the 32-byte root.
+    /// Where the change's blinding lies in the run's `blinding`: a 16-byte secret; if some writes are redacted, a
+    /// 16-byte salt for each of the others; if all are, the 32-byte hash of their leaves.
     package var blindingOffset: UInt32
     package var blindingByteCount: UInt32
-    package var hasLeftOut: Bool
-    /// Whether all operations are redacted, and only their root is here.
-    package var isRedacted = false
+    package var redaction: Redaction
 
     package var operationRange: Range<Int> {
         Int(self.operationStart)..<Int(self.operationStart) + Int(self.operationCount)
@@ -22,6 +20,16 @@ package struct Change: Hashable, Sendable {
     package var contextRange: Range<Int> {
         Int(self.contextStart)..<Int(self.contextStart) + Int(self.contextCount)
     }
+}
+
+/// How much is gone of what a change writes to properties.
+package enum Redaction: UInt8, Hashable, Sendable {
+    /// Nothing: the leaves follow from the contents, under one secret.
+    case none = 0
+    /// A leaf stands for each of some contents.
+    case partial = 1
+    /// One hash stands for all contents.
+    case whole = 2
 }
 
 /// Consecutive changes of one replica: the unit of transfer and of signature checking.
@@ -59,12 +67,23 @@ package struct Run: Hashable, Sendable {
         return self.blinding[start..<start + Int(change.blindingByteCount)]
     }
 
-    /// How long a change's blinding has to be: an operation that was left out has no salt, since that would show what
-    /// it was to whoever guesses.
+    /// How long a change's blinding has to be: a redacted write has no salt, since that would show what it was to
+    /// whoever guesses.
     package func requiredBlindingByteCount(of change: Change) -> Int {
-        if change.isRedacted { return Bytes32.byteCount }
-        guard change.hasLeftOut else { return Bytes16.byteCount }
-        return self.operations[change.operationRange].count { !$0.kind.isHash } * Bytes16.byteCount
+        switch change.redaction {
+        case .none: Bytes16.byteCount
+        case .partial: self.operations[change.operationRange].count(where: \.hasContent) * Bytes16.byteCount
+        case .whole: Bytes32.byteCount
+        }
+    }
+
+    /// The name of the property that an operation writes.
+    func name(of operation: Operation) -> String { self.names[Int(operation.operand)] }
+
+    /// Whether a change does nothing but write, and one hash is left of all that.
+    package func hasOnlyRedacted(_ change: Change) -> Bool {
+        change.redaction == .whole
+            && self.operations[change.operationRange].allSatisfy { $0.kind == .redacted && $0.grant == 0 }
     }
 
     /// An operation in full words.
@@ -101,9 +120,6 @@ package struct Run: Hashable, Sendable {
         case .erase:
             guard let erasure = try? Erasure(decoding: payload) else { break }
             return .erase(erasure)
-        case .leftOut:
-            guard let leaf = Bytes32(payload) else { throw .notCanonical }
-            return .leftOut(leaf: Hash256(bytes: leaf))
         case .redacted:
             return .redacted(
                 self.objects[Int(operation.object)],
@@ -115,11 +131,12 @@ package struct Run: Hashable, Sendable {
         return .unknown(kind: operation.kind.rawValue, body: Array(payload))
     }
 
-    /// Appends the canonical bytes of one operation: what its leaf hashes.
+    /// Appends the shape of one operation: all of it, but of a write only which property it is of.
     ///
-    /// Kind, grant (0, or 1 and its dot and index), object, name or parent as the kind has them, then the payload.
-    package func appendCanonical(_ operation: Operation, to bytes: inout [UInt8]) {
-        bytes.append(operation.kind.rawValue)
+    /// Kind (that of `set` for each write), grant (0, or 1 and its dot and index), object, name or parent as the kind
+    /// has them, then the payload behind its length.
+    package func appendShape(of operation: Operation, to bytes: inout [UInt8]) {
+        bytes.append(operation.kind.isWrite ? OperationKind.set.rawValue : operation.kind.rawValue)
         if operation.grant == 0 {
             bytes.append(0)
         } else {
@@ -132,7 +149,7 @@ package struct Run: Hashable, Sendable {
         if operation.kind.hasObject {
             self.objects[Int(operation.object)].bytes.append(to: &bytes)
         }
-        if operation.kind.hasName {
+        if operation.kind.isWrite {
             let name = self.names[Int(operation.operand)].utf8
             bytes.appendVarint(UInt64(name.count))
             bytes.append(contentsOf: name)
@@ -142,6 +159,8 @@ package struct Run: Hashable, Sendable {
                 self.objects[Int(operation.operand) - 1].bytes.append(to: &bytes)
             }
         }
+        guard !operation.kind.isWrite else { return }
+        bytes.appendVarint(UInt64(operation.payloadByteCount))
         bytes.append(contentsOf: self.payload[operation.payloadRange])
     }
 }

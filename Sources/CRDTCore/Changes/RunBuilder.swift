@@ -19,8 +19,7 @@ package struct RunBuilder: Sendable {
 
     /// Opens the next change; operations appended from here on are its own.
     ///
-    /// `blinding`: the change's 16-byte secret; 16-byte salts of those that are there if some were left out; the root
-    /// if all are redacted.
+    /// `blinding`: as `Change` has it for its redaction.
     @specialized(where Context == [Point], Blinding == [UInt8])
     @specialized(where Context == [Point], Blinding == ArraySlice<UInt8>)
     @specialized(where Context == ArraySlice<Point>, Blinding == ArraySlice<UInt8>)
@@ -28,8 +27,7 @@ package struct RunBuilder: Sendable {
         stamp: Stamp,
         context: Context,
         blinding: Blinding,
-        hasLeftOut: Bool = false,
-        isRedacted: Bool = false
+        redaction: Redaction = .none
     ) {
         let contextStart = self.run.contextEntries.count
         self.run.contextEntries.append(contentsOf: context)
@@ -42,8 +40,7 @@ package struct RunBuilder: Sendable {
                 operationCount: 0,
                 blindingOffset: UInt32(self.run.blinding.count),
                 blindingByteCount: UInt32(blinding.count),
-                hasLeftOut: hasLeftOut,
-                isRedacted: isRedacted
+                redaction: redaction
             )
         )
         self.run.blinding.append(contentsOf: blinding)

@@ -46,7 +46,7 @@ extension Run {
         }
         for change in self.changes { bytes.appendVarint(UInt64(change.operationCount)) }
         for change in self.changes { bytes.appendVarint(UInt64(change.contextCount)) }
-        for change in self.changes { bytes.append(change.isRedacted ? 2 : change.hasLeftOut ? 1 : 0) }
+        for change in self.changes { bytes.append(change.redaction.rawValue) }
         var replicas: [ReplicaID] = []
         var indexes: [ReplicaID: UInt64] = [:]
         for entry in self.contextEntries where indexes[entry.replica] == nil {
@@ -148,8 +148,7 @@ extension Run {
         // Each entry takes at least ten bytes.
         guard contextTotal <= reader.remaining / 10 else { throw .truncated }
         for position in 0..<changeCount {
-            let flag = try reader.byte()
-            guard flag <= 2 else { throw .notCanonical }
+            guard let redaction = Redaction(rawValue: try reader.byte()) else { throw .notCanonical }
             let operationStart = self.changes.last.map { $0.operationRange.upperBound } ?? 0
             let contextStart = self.changes.last.map { $0.contextRange.upperBound } ?? 0
             self.changes.append(
@@ -161,8 +160,7 @@ extension Run {
                     operationCount: UInt32(operationCounts[position]),
                     blindingOffset: 0,
                     blindingByteCount: 0,
-                    hasLeftOut: flag == 1,
-                    isRedacted: flag == 2
+                    redaction: redaction
                 )
             )
         }
@@ -215,7 +213,7 @@ extension Run {
             guard offset <= Limits.runByteCountMax + Limits.redactionByteCountMax else { throw .overLimit }
         }
         self.payload = Array(try reader.slice(offset))
-        try self.checkLeftOut()
+        for change in self.changes where !self.isRedactedInOneWay(change) { throw .notCanonical }
         try self.checkTables()
         try self.decodeBlinding(&reader)
     }
@@ -256,7 +254,7 @@ extension Run {
         var grants = [Bool](repeating: false, count: self.grants.count)
         for operation in self.operations {
             if operation.kind.hasObject { objects[Int(operation.object)] = true }
-            if operation.kind.hasName { names[Int(operation.operand)] = true }
+            if operation.kind.isWrite { names[Int(operation.operand)] = true }
             if operation.kind == .move, operation.operand > 0 { objects[Int(operation.operand) - 1] = true }
             if operation.grant > 0 { grants[Int(operation.grant) - 1] = true }
         }
@@ -265,23 +263,16 @@ extension Run {
         }
     }
 
-    private func checkLeftOut() throws(WireError) {
-        for change in self.changes where !self.isRedactedInOneWay(change) { throw .notCanonical }
-    }
-
     /// Whether a change and its operations say the same of what is missing.
-    func isRedactedInOneWay(_ change: Change) -> Bool {
+    package func isRedactedInOneWay(_ change: Change) -> Bool {
         let operations = self.operations[change.operationRange]
-        if change.isRedacted {
-            let areRedacted = operations.allSatisfy {
-                $0.kind == .redacted && $0.payloadByteCount == 0 && $0.grant == 0
-            }
-            return !change.hasLeftOut && change.operationCount > 0 && areRedacted
+        let hasContent = operations.contains(where: \.hasContent)
+        let redacted = operations.lazy.filter { $0.kind == .redacted }
+        return switch change.redaction {
+        case .none: redacted.isEmpty
+        case .partial: hasContent && redacted.allSatisfy { Int($0.payloadByteCount) == Bytes32.byteCount }
+        case .whole: !hasContent && !redacted.isEmpty && redacted.allSatisfy { $0.payloadByteCount == 0 }
         }
-        return operations.contains(where: \.kind.isHash) == change.hasLeftOut
-            && operations.allSatisfy {
-                $0.kind != .redacted || Int($0.payloadByteCount) == Bytes32.byteCount && $0.grant == 0
-            }
     }
 }
 

@@ -125,7 +125,7 @@ package struct VerifiedRun: Sendable {
     /// The same run after operations of it were dropped.
     ///
     /// `run`: that run, with the hashes of what was dropped.
-    func replacingRun(with run: Run) -> VerifiedRun {
+    package func replacingRun(with run: Run) -> VerifiedRun {
         VerifiedRun(run: run, hashes: self.hashes, previous: self.previous, introduction: self.introduction)
     }
 
@@ -192,7 +192,7 @@ extension Run {
         for change in self.changes {
             let own = self.size(of: change)
             // What was accepted before something of it was erased is accepted afterwards.
-            let redaction = change.hasLeftOut ? Int(change.operationCount) * Bytes32.byteCount : 0
+            let redaction = change.redaction == .partial ? Int(change.operationCount) * Bytes32.byteCount : 0
             redactionByteCount += redaction
             guard own.byteCount <= Limits.changeByteCountMax + redaction,
                 own.operationCount <= Limits.changeOperationCountMax,
@@ -203,8 +203,8 @@ extension Run {
             else { throw .notCanonical }
             size += own
         }
-        let redaction = min(redactionByteCount, Limits.redactionByteCountMax)
-        guard size.changeCount <= Limits.runChangeCountMax, size.byteCount <= Limits.runByteCountMax + redaction,
+        guard size.changeCount <= Limits.runChangeCountMax, size.operationCount <= Limits.runOperationCountMax,
+            size.byteCount <= Limits.runByteCountMax + redactionByteCount,
             self.firstSequence <= Limits.sequenceMax - UInt64(Limits.runChangeCountMax)
         else { throw .overLimit }
         for name in self.names {
@@ -223,10 +223,8 @@ extension Run {
                 guard payload.count <= Limits.positionByteCountMax else { throw .overLimit }
             case .introduce: _ = try Introduction(decoding: payload)
             case .restamp: _ = try Restamp(decoding: payload)
-            case .leftOut:
-                guard payload.count == Bytes32.byteCount else { throw .notCanonical }
-            case .redacted:
-                guard payload.isEmpty || payload.count == Bytes32.byteCount else { throw .notCanonical }
+            // What of them is here was looked at with their change.
+            case .redacted: break
             default:
                 guard payload.count <= Limits.opaqueByteCountMax else { throw .overLimit }
             }

@@ -67,6 +67,7 @@ package struct History {
             for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) })
             where try self.counts(write, &verdicts, in: &transaction) {
                 try transaction.requireKept(write, at: key, in: self.view)
+                if try transaction.isMissing(write) { throw .compacted }
                 return write
             }
             guard let stamp = group.first?.stamp, stamp > .zero else {

@@ -26,18 +26,33 @@ extension Merge {
         }
     }
 
+    /// Records the operations of a run of one change that is on a branch.
+    mutating func record(
+        _ run: Run,
+        _ indexes: RunIndexes,
+        at place: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var write = WriteReference(stamp: .zero, segment: place.segment, sequence: place.sequence, index: 0)
+        for operation in run.operations[run.changes[0].operationRange] {
+            try self.record(operation, write, of: run, indexes: indexes, in: &transaction)
+            write.index += 1
+        }
+    }
+
     /// Records an operation of a branch.
-    func record(
+    mutating func record(
         _ operation: Operation,
         _ write: WriteReference,
         of run: Run,
         indexes: RunIndexes,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard operation.kind.hasObject, operation.kind != .redacted else { return }
+        guard operation.kind.hasObject else { return }
+        if operation.kind == .redacted { try self.note(missing: 1, in: write.point, in: &transaction) }
         let object = indexes.objects[Int(operation.object)]
         var (name, parent): (NameIndex, ObjectIndex?) = (.lifetime, nil)
-        if operation.kind.hasName { name = indexes.names[Int(operation.operand)] }
+        if operation.kind.isWrite { name = indexes.names[Int(operation.operand)] }
         if operation.kind == .move {
             name = .place
             parent = operation.operand == 0 ? nil : indexes.objects[Int(operation.operand) - 1]
@@ -65,7 +80,7 @@ extension Merge {
         let places = try self.unmergedChanges(upTo: ends, in: &transaction)
         var contexts = ContextCursor()
         for (place, stamp) in places {
-            let run = try self.change(at: place, in: &transaction)
+            let run = try transaction.change(at: place)
             try self.forget(place, run, in: &transaction)
             let indexes = try self.indexes(of: run, on: place.segment, in: &transaction)
             let seen = try contexts.context(at: place, in: &transaction)
@@ -120,35 +135,27 @@ extension Merge {
             }
         }
         return places.sorted { left, right in
-            (left.stamp, left.place.segment.rawValue, left.place.sequence)
-                < (right.stamp, right.place.segment.rawValue, right.place.sequence)
+            (left.stamp, left.place) < (right.stamp, right.place)
         }
     }
 
-    private func change(
-        at place: SegmentPoint,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Run {
-        let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
-        let run = try transaction.loadRun(of: place.segment, from: place.sequence, limits: one, signed: false)
-        guard let run, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
-        return run
-    }
-
-    private func forget(
+    /// Forgets the operations of a change on a branch.
+    mutating func forget(
         _ place: SegmentPoint,
         _ run: Run,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
+        let missingCount = run.operations[run.changes[0].operationRange].count { $0.kind == .redacted }
+        try self.note(missing: -missingCount, in: place, in: &transaction)
         for object in run.objects {
             try transaction.removeUnmerged(place, of: try transaction.objectIndex(of: object))
         }
     }
 
     /// Forgets the operations of changes on branches that are not applied any more.
-    func forget(_ places: [SegmentPoint], in transaction: inout some StoreTransaction) throws(StoreError) {
+    mutating func forget(_ places: [SegmentPoint], in transaction: inout some StoreTransaction) throws(StoreError) {
         for place in places {
-            try self.forget(place, try self.change(at: place, in: &transaction), in: &transaction)
+            try self.forget(place, try transaction.change(at: place), in: &transaction)
         }
     }
 
@@ -186,13 +193,9 @@ extension Merge {
         }
         try self.revise(withdrawn + apart, in: &transaction)
         for place in apart {
-            let run = try self.change(at: place, in: &transaction)
+            let run = try transaction.change(at: place)
             let indexes = try self.indexes(of: run, on: place.segment, in: &transaction)
-            var write = WriteReference(stamp: .zero, segment: place.segment, sequence: place.sequence, index: 0)
-            for operation in run.operations[run.changes[0].operationRange] {
-                try self.record(operation, write, of: run, indexes: indexes, in: &transaction)
-                write.index += 1
-            }
+            try self.record(run, indexes, at: place, in: &transaction)
         }
     }
 

@@ -38,7 +38,12 @@ extension Merge {
             guard register.conflictCount > 0 else {
                 throw .damaged("a property has more conflicting writes than the database counts")
             }
-            try transaction.setVersion(conflict, status: .superseded, at: key)
+            if try transaction.isMissing(conflict) {
+                try transaction.removeVersion(conflict, at: key)
+                try self.count(redacted: conflict, at: key, in: &transaction)
+            } else {
+                try transaction.setVersion(conflict, status: .superseded, at: key)
+            }
             register.conflictCount -= 1
         }
     }
@@ -74,13 +79,18 @@ extension Merge {
 
     /// A write meets a register: the highest in order is in force; what the new write had seen is superseded, what it
     /// had not is in conflict with it.
+    ///
+    /// One whose content was dropped does the same. It shows nothing while it is in force; once it is superseded, it is
+    /// only counted.
     mutating func write(
         _ write: WriteReference,
-        isRemoval: Bool,
+        _ kind: OperationKind,
         _ context: CausalContext,
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
+        let isRemoval = kind != .set
+        if kind == .redacted { try self.note(missing: 1, in: write.point, in: &transaction) }
         guard let current = try transaction.register(key) else {
             let redactedCount = try transaction.redactedWrites(at: key)?.count ?? 0
             let register = Register(
@@ -95,11 +105,16 @@ extension Merge {
         register.writeCount += 1
         if current.conflictCount > 0 { try self.supersede(&register, at: key, context, in: &transaction) }
         if self.isInForce(write, isRemoval: isRemoval, context, over: current, in: transaction) {
-            let isSeen = context.covers(current.winner)
-            try transaction.addVersion(current.winner, status: isSeen ? .superseded : .conflict, at: key)
+            if !context.covers(current.winner) {
+                try transaction.addVersion(current.winner, status: .conflict, at: key)
+                register.conflictCount += 1
+            } else if try transaction.isMissing(current.winner) {
+                try self.count(redacted: current.winner, at: key, in: &transaction)
+            } else {
+                try transaction.addVersion(current.winner, status: .superseded, at: key)
+            }
             register.winner = write
             register.isRemoval = isRemoval
-            register.conflictCount += isSeen ? 0 : 1
         } else {
             try transaction.addVersion(write, status: .conflict, at: key)
             register.conflictCount += 1
@@ -118,20 +133,27 @@ extension Merge {
         WriteOrder.precedes(current.winner, write, transaction)
     }
 
-    /// Counts a write whose content was dropped.
-    ///
-    /// It changes nothing else: whatever it had touched, a later write that had seen it has touched as well. So a peer
-    /// that claims it of the wrong property changes no state by that.
-    mutating func count(
+    /// Counts a write that was dropped, and is superseded now.
+    private mutating func count(
         redacted write: WriteReference,
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
+        try self.note(missing: -1, in: write.point, in: &transaction)
         try transaction.countRedacted(1, in: write.point, at: write.stamp, of: key)
-        self.summary.countedRedactedCount += 1
-        guard var register = try transaction.register(key) else { return }
-        register.writeCount += 1
-        try self.put(register, at: key, in: &transaction)
+    }
+
+    /// Notes that so many more writes of a change are needed, and were dropped.
+    mutating func note(
+        missing count: Int,
+        in change: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard count != 0 else { return }
+        let rest = try transaction.missingCount(in: change) + count
+        guard rest >= 0 else { throw .damaged("a change misses fewer writes than none") }
+        try transaction.setMissingCount(rest, in: change)
+        if count > 0 { self.summary.missingCount += count }
     }
 
     /// Counts so many dropped writes of a change no more.

@@ -28,9 +28,7 @@ extension Merge {
         try self.settleMoves(in: &transaction)
         var effects: [ObjectIndex: Effect] = [:]
         var contested: Set<RegisterKey> = []
-        let places = formerStamps.keys.sorted { left, right in
-            (left.segment.rawValue, left.sequence) < (right.segment.rawValue, right.sequence)
-        }
+        let places = formerStamps.keys.sorted()
         let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
         // What is on a branch has no place in an order of the state yet.
         for place in places where place.sequence <= transaction.progress(of: place.segment).countedSequence {
@@ -40,8 +38,7 @@ extension Merge {
             else { throw .damaged("a change is missing from the log") }
             let stamp = try transaction.effectiveStamp(at: place)
             self.summary.restampCost += change.operationRange.count
-            for position in change.operationRange
-            where run.operations[position].kind.hasObject && run.operations[position].kind != .redacted {
+            for position in change.operationRange where run.operations[position].kind.hasObject {
                 let index = UInt32(position - change.operationRange.lowerBound)
                 let write = WriteReference(
                     stamp: former,
@@ -50,6 +47,12 @@ extension Merge {
                     index: index
                 )
                 let object = try transaction.objectIndex(of: run.objects[Int(run.operations[position].object)])
+                if run.operations[position].kind == .redacted {
+                    let name = try transaction.nameIndex(of: run.name(of: run.operations[position]))
+                    let key = RegisterKey(object: object, name: name)
+                    // A superseded one has no place in an order.
+                    guard try transaction.isRecorded(write.ordinal, on: write.segment, at: key) else { continue }
+                }
                 var effect = effects[object] ?? Effect()
                 effect.former = max(effect.former, former)
                 effect.highest = max(effect.highest, stamp)
@@ -77,7 +80,7 @@ extension Merge {
         var restamped = write
         restamped.stamp = stamp
         switch try transaction.edit(write) {
-        case .set(_, let name, _), .unset(_, let name):
+        case .set(_, let name, _), .unset(_, let name), .redacted(_, let name, _):
             let key = RegisterKey(object: object, name: try transaction.nameIndex(of: name))
             guard var register = try transaction.register(key) else {
                 throw .damaged("a property has no write in force")
@@ -120,7 +123,7 @@ extension Merge {
         try transaction.removeVersion(last, at: key)
         try transaction.addVersion(register.winner, status: .conflict, at: key)
         register.winner = last
-        register.isRemoval = try transaction.edit(last)?.kind == .unset
+        register.isRemoval = try transaction.edit(last)?.kind != .set
         try self.put(register, at: key, in: &transaction)
         // Whoever follows the object hears of it, also if another operation on it was the last.
         try transaction.update(key.object) { _ in }

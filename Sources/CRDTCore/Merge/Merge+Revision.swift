@@ -17,15 +17,16 @@ extension Merge {
             let run = try transaction.loadRun(of: place.segment, from: place.sequence, limits: one, signed: false)
             guard let run, let change = run.changes.first else { throw .damaged("a change is missing from the log") }
             var withdrawn: [RegisterKey: Int64] = [:]
-            for operation in run.operations[change.operationRange] where operation.kind.hasObject {
+            for (index, position) in change.operationRange.enumerated()
+            where run.operations[position].kind.hasObject {
+                let operation = run.operations[position]
                 let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
-                guard operation.kind == .redacted else {
-                    objects.insert(object)
-                    continue
-                }
+                objects.insert(object)
+                guard operation.kind == .redacted else { continue }
+                let key = RegisterKey(object: object, name: try transaction.nameIndex(of: run.name(of: operation)))
                 // The changes do not count any more; those that count again are applied anew.
-                let name = try transaction.nameIndex(of: run.names[Int(operation.operand)])
-                withdrawn[RegisterKey(object: object, name: name), default: 0] += 1
+                let ordinal = ChainOrdinal(sequence: place.sequence, index: UInt32(index))
+                if try !transaction.isRecorded(ordinal, on: place.segment, at: key) { withdrawn[key, default: 0] += 1 }
             }
             for (key, count) in withdrawn.sorted(by: { $0.key.packed < $1.key.packed }) {
                 try self.uncount(redacted: count, in: place, at: key, in: &transaction)
@@ -36,20 +37,6 @@ extension Merge {
         try self.settleMoves(in: &transaction)
         for object in objects.sorted(by: { $0.rawValue < $1.rawValue }) {
             try self.recompute(object, changed, in: &transaction)
-        }
-    }
-
-    /// Computes objects of which more is known now anew.
-    mutating func recompute(
-        _ objects: Set<ObjectIndex>,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        guard !objects.isEmpty else { return }
-        self.examined = ExaminedConflicts()
-        // A history has only moves that are recorded.
-        try self.settleMoves(in: &transaction)
-        for object in objects.sorted(by: { $0.rawValue < $1.rawValue }) {
-            try self.recompute(object, [], in: &transaction)
         }
     }
 
@@ -65,11 +52,13 @@ extension Merge {
         for former in try transaction.history(of: object) {
             let isChanged = changed.contains(former.point)
             if isChanged { try self.withdrawMove(former, of: object, in: &transaction) }
+            try self.noteWithdrawn(former, of: object, in: &transaction)
             guard former.sequence <= transaction.progress(of: former.segment).countedSequence else { continue }
             var write = former
             write.stamp = try transaction.effectiveStamp(at: former.point)
             history.append(write)
         }
+        history += try self.unsettleRedacted(on: object, in: &transaction)
         history.sort { WriteOrder.precedes($0, $1, transaction) }
         for (name, _) in try transaction.registers(of: object) {
             try transaction.removeRegister(RegisterKey(object: object, name: name))
@@ -87,6 +76,40 @@ extension Merge {
             try self.perform(write, on: object, context, movesIt: isChanged, in: &transaction)
         }
         self.noteStale(object)
+    }
+
+    /// Takes the last dropped and superseded writes to properties of an object out of their counts: what had seen them
+    /// may not count any more.
+    ///
+    /// Those before them on the same segment were seen by them.
+    private mutating func unsettleRedacted(
+        on object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [WriteReference] {
+        var found: [WriteReference] = []
+        for name in try transaction.namesWithRedactedWrites(of: object) {
+            let key = RegisterKey(object: object, name: name)
+            for (segment, _) in try transaction.redactedWrites(at: key)?.last.all ?? [] {
+                guard let write = try transaction.lastRedacted(at: key, on: segment) else { continue }
+                try transaction.uncountRedacted(1, in: write.point, of: key)
+                found.append(write)
+            }
+        }
+        return found
+    }
+
+    /// Notes that a write is not in force or in conflict any more, if it was and is missing.
+    private mutating func noteWithdrawn(
+        _ write: WriteReference,
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard try transaction.missingCount(in: write.point) > 0,
+            case .redacted(_, let name, _) = try transaction.edit(write)
+        else { return }
+        let key = RegisterKey(object: object, name: try transaction.nameIndex(of: name))
+        guard try transaction.isRecorded(write.ordinal, on: write.segment, at: key) else { return }
+        try self.note(missing: -1, in: write.point, in: &transaction)
     }
 
     /// Takes a recorded move out of the hierarchy's order.
@@ -112,12 +135,12 @@ extension Merge {
         movesIt: Bool,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        let edit = try transaction.edit(write)
+        guard let edit = try transaction.edit(write) else { return }
         switch edit {
-        case .set(_, let name, _), .unset(_, let name):
+        case .set(_, let name, _), .unset(_, let name), .redacted(_, let name, _):
             try self.touch(object, by: write, in: &transaction)
             let key = RegisterKey(object: object, name: try transaction.nameIndex(of: name))
-            try self.write(write, isRemoval: edit?.kind == .unset, context, at: key, in: &transaction)
+            try self.write(write, edit.kind, context, at: key, in: &transaction)
         case .create(_, let type, let kind):
             try self.create(object, type: type, kind: kind, by: write, in: &transaction)
         case .move(_, let place):

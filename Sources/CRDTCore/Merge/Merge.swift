@@ -20,8 +20,8 @@ package struct Merge {
         package var restampCost = 0
         /// Erasures that were noted, to be done later.
         package var notedErasureCount = 0
-        /// Dropped writes that count newly, and may be needed.
-        package var countedRedactedCount = 0
+        /// Dropped writes that were put in force or in conflict, if only for a time.
+        package var missingCount = 0
         /// Changes in which dropped writes that were needed have been repaired.
         package var repairedChanges: [SegmentPoint] = []
         /// How many moves were done again for the sake of late ones.
@@ -478,10 +478,10 @@ package struct Merge {
         self.touched.note(object)
         #endif
         switch operation.kind {
-        case .set, .unset:
+        case .set, .unset, .redacted:
             try self.touch(object, by: write, in: &transaction)
             let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
-            try self.write(write, isRemoval: operation.kind == .unset, context, at: key, in: &transaction)
+            try self.write(write, operation.kind, context, at: key, in: &transaction)
         case .create:
             guard let body = try? CreationBody(decoding: run.payload, at: operation.payloadRange) else { return }
             try self.create(object, type: body.type, kind: body.kind, by: write, in: &transaction)
@@ -494,9 +494,6 @@ package struct Merge {
             )
             try self.note(move: write, of: object, context, in: &transaction)
         case .delete: try self.delete(object, by: write, context, in: &transaction)
-        case .redacted:
-            let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
-            try self.count(redacted: write, at: key, in: &transaction)
         default: break
         }
     }

@@ -100,7 +100,7 @@ package struct Compaction {
         self.summary.examinedChangeCount += 1
         let loaded = try transaction.loadRun(of: place.segment, from: place.sequence, limits: Self.one, signed: false)
         guard let run = loaded, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
-        guard !run.changes[0].isRedacted else { return 0 }
+        guard run.changes[0].redaction != .whole else { return 0 }
         let indexes = try merge.indexes(of: run, on: place.segment, in: &transaction)
         let stamp = try transaction.effectiveStamp(at: place)
         // The write behind an erasure stays: the erasure counts by it, for machines that come later, too.
@@ -110,7 +110,7 @@ package struct Compaction {
         let start = Int(run.changes[0].operationStart)
         for position in run.changes[0].operationRange {
             let operation = run.operations[position]
-            guard operation.kind == .set || operation.kind == .unset else { continue }
+            guard operation.hasContent else { continue }
             let write = WriteReference(
                 stamp: stamp,
                 segment: place.segment,
@@ -126,7 +126,7 @@ package struct Compaction {
         }
         self.summary.droppedWriteCount += dropped.count
         self.summary.droppedByteCount += run.size.byteCount - rest.size.byteCount
-        if rest.changes[0].isRedacted { self.summary.droppedChangeCount += 1 }
+        if rest.changes[0].redaction == .whole { self.summary.droppedChangeCount += 1 }
         guard !self.isDryRun else { return run.operations.count }
         for position in dropped {
             let write = WriteReference(

@@ -46,8 +46,9 @@ package struct Erasing: Sendable {
         _ cryptography: some ChangeCryptography
     ) throws(StoreError) {
         let views = try transaction.openViews()
-        let start = self.summary.cost
         self.summary.cost += views.count * transaction.segmentCount
+        // However much the branches cost, each step gets on.
+        let start = self.summary.cost
         var (victims, finished): ([Victim], [PendingErasure]) = ([], [])
         while victims.count < Self.stepWriteCountMax, self.summary.cost - start < Self.stepOperationCountMax {
             let erasures = try transaction.erasures(after: self.last)
@@ -113,7 +114,7 @@ package struct Erasing: Sendable {
     ) throws(StoreError) {
         var changes: [SegmentPoint: [Victim]] = [:]
         for victim in victims { changes[victim.write.point, default: []].append(victim) }
-        let places = changes.keys.sorted { ($0.segment.rawValue, $0.sequence) < ($1.segment.rawValue, $1.sequence) }
+        let places = changes.keys.sorted()
         for place in places {
             let loaded = try transaction.loadRun(
                 of: place.segment,

@@ -88,6 +88,36 @@ extension StoreTransaction {
         for key in keys { _ = try history.write(at: key, in: &self) }
     }
 
+    /// The last dropped and superseded write to a property on a segment that counts.
+    ///
+    /// - Complexity: O(*n*) in the changes between it and the last of all.
+    mutating func lastRedacted(at key: RegisterKey, on segment: SegmentIndex) throws(StoreError) -> WriteReference? {
+        guard let redacted = try self.redactedWrites(at: key), redacted.first[segment] > 0 else { return nil }
+        var place = SegmentPoint(
+            segment: segment,
+            sequence: min(redacted.last[segment], self.progress(of: segment).countedSequence)
+        )
+        while place.sequence >= redacted.first[segment] {
+            let run = try self.change(at: place)
+            for (index, position) in run.changes[0].operationRange.enumerated().reversed() {
+                let operation = run.operations[position]
+                guard operation.kind == .redacted,
+                    try self.objectIndex(of: run.objects[Int(operation.object)]) == key.object,
+                    try self.nameIndex(of: run.name(of: operation)) == key.name
+                else { continue }
+                let write = WriteReference(
+                    stamp: try self.effectiveStamp(at: place),
+                    segment: segment,
+                    sequence: place.sequence,
+                    index: UInt32(index)
+                )
+                if try !self.isRecorded(write.ordinal, on: segment, at: key) { return write }
+            }
+            place.sequence -= 1
+        }
+        return nil
+    }
+
     // MARK: - What they had touched
 
     /// The dropped writes to properties of an object.

@@ -3,125 +3,125 @@ extension Run {
     /// What a leaf saves must pay for itself: hashes and salts take room as well.
     static let redactedPayloadByteCountMin = 64
 
-    /// This run of one change, with operations dropped that are writes to properties.
+    /// This run of one change, with the content of writes to properties dropped.
     ///
-    /// If all of the change are among them, the root alone stands for them. Otherwise a leaf stands for each that is
-    /// large; a small one takes no more room than its leaf, and stays. The properties remain named.
+    /// If they are all writes of the change, one hash stands for them. Otherwise a leaf stands for each that is large;
+    /// a small one takes no more room than its leaf, and stays. What was written to remains named.
     ///
-    /// `redactable`: the places of the operations in the change.
+    /// `redactable`: the places of the writes in the change.
     /// - Returns: the run, and the places of what is dropped newly; nil if nothing is.
     package func redacting(
         _ redactable: Set<Int>,
         _ cryptography: some ChangeCryptography
     ) -> (run: Run, dropped: [Int])? {
-        guard self.changes.count == 1, let change = self.changes.first, !change.isRedacted else { return nil }
-        let operations = self.operations[change.operationRange]
-        let isWhole = operations.indices.allSatisfy { position in
-            self.operations[position].kind == .redacted
-                || redactable.contains(position) && self.isDroppable(self.operations[position])
+        guard self.changes.count == 1, let change = self.changes.first else { return nil }
+        var dropped = self.contents(of: change, among: redactable)
+        if dropped.count < self.operations[change.operationRange].count(where: \.hasContent) {
+            dropped.removeAll { self.operations[$0].payloadByteCount < Self.redactedPayloadByteCountMin }
         }
-        if isWhole, !operations.isEmpty { return self.redactingAll(change, cryptography) }
-        let dropped = operations.indices.filter { position in
-            redactable.contains(position) && self.isDroppable(self.operations[position])
-                && Int(self.operations[position].payloadByteCount) >= Self.redactedPayloadByteCountMin
+        guard let found = self.erasing(Set(dropped), cryptography) else { return nil }
+        guard found.run.changes[0].redaction == .whole || found.run.size.byteCount < self.size.byteCount else {
+            return nil
         }
-        guard !dropped.isEmpty else { return nil }
-        let run = self.redacting(Set(dropped), of: change, cryptography)
-        guard run.size.byteCount < self.size.byteCount else { return nil }
-        return (run, dropped)
+        return found
     }
 
-    /// This run of one change, with some of its writes to properties dropped whatever they take.
+    /// This run with the content of some writes to properties dropped, whatever it takes.
     ///
     /// - Returns: the run, and the places of what is dropped newly; nil if nothing is.
     package func erasing(
         _ positions: Set<Int>,
         _ cryptography: some ChangeCryptography
     ) -> (run: Run, dropped: [Int])? {
-        guard self.changes.count == 1, let change = self.changes.first, !change.isRedacted else { return nil }
-        let dropped = change.operationRange.filter { position in
-            let kind = self.operations[position].kind
-            return positions.contains(position) && (kind == .set || kind == .unset)
-        }
-        guard !dropped.isEmpty else { return nil }
-        let places = Set(dropped)
-        if change.operationRange.allSatisfy({ self.operations[$0].kind == .redacted || places.contains($0) }) {
-            return self.redactingAll(change, cryptography)
-        }
-        return (self.redacting(places, of: change, cryptography), dropped)
-    }
-
-    private func isDroppable(_ operation: Operation) -> Bool {
-        (operation.kind == .set || operation.kind == .unset) && operation.grant == 0
-    }
-
-    private func redactingAll(
-        _ change: Change,
-        _ cryptography: some ChangeCryptography
-    ) -> (run: Run, dropped: [Int]) {
         var builder = RunBuilder(replica: self.replica, firstSequence: self.firstSequence, previous: self.previous)
-        let root = ChainHash.root(of: change, in: self, cryptography)
-        let context = self.contextEntries[change.contextRange]
-        builder.beginChange(stamp: change.stamp, context: context, blinding: root.array[...], isRedacted: true)
         var dropped: [Int] = []
-        for position in change.operationRange {
-            self.copy(self.operations[position], to: &builder, payload: [])
-            if self.operations[position].kind != .redacted { dropped.append(position) }
-        }
-        return (builder.signed(self.signature), dropped)
-    }
-
-    private func redacting(
-        _ dropped: Set<Int>,
-        of change: Change,
-        _ cryptography: some ChangeCryptography
-    ) -> Run {
-        var builder = RunBuilder(replica: self.replica, firstSequence: self.firstSequence, previous: self.previous)
-        // Those that are left out already have no salt.
-        let salts = ChainHash.salts(of: change, in: self, cryptography)
-        var (kept, place): ([UInt8], Int) = ([], 0)
-        var leaves: [Int: Hash256] = [:]
-        for position in change.operationRange where !self.operations[position].kind.isHash {
-            let salt = salts[place..<place + Bytes16.byteCount]
-            place += Bytes16.byteCount
-            if dropped.contains(position) {
-                leaves[position] = ChainHash.leaf(of: self.operations[position], in: self, salt: salt, cryptography)
+        for change in self.changes {
+            let places = self.contents(of: change, among: positions)
+            if let leaves = ChainHash.leaves(of: change, in: self, cryptography), !places.isEmpty {
+                self.copy(change, dropping: Set(places), leaves, to: &builder, cryptography)
+                dropped += places
             } else {
-                kept += salt
+                self.copy(change, to: &builder)
             }
         }
-        let context = self.contextEntries[change.contextRange]
-        builder.beginChange(stamp: change.stamp, context: context, blinding: kept[...], hasLeftOut: true)
+        return dropped.isEmpty ? nil : (builder.signed(self.signature), dropped)
+    }
+
+    /// The places of writes of a change, among some, whose content is here.
+    private func contents(of change: Change, among positions: Set<Int>) -> [Int] {
+        change.operationRange.filter { positions.contains($0) && self.operations[$0].hasContent }
+    }
+
+    /// Appends a change as it is.
+    func copy(_ change: Change, to builder: inout RunBuilder) {
+        builder.beginChange(
+            stamp: change.stamp,
+            context: self.contextEntries[change.contextRange],
+            blinding: self.blinding(of: change),
+            redaction: change.redaction
+        )
+        for operation in self.operations[change.operationRange] { self.copy(operation, to: &builder) }
+    }
+
+    /// Appends a change with some contents dropped.
+    ///
+    /// `leaves`: those of all that it writes.
+    private func copy(
+        _ change: Change,
+        dropping places: Set<Int>,
+        _ leaves: [Bytes32],
+        to builder: inout RunBuilder,
+        _ cryptography: some ChangeCryptography
+    ) {
+        let salts = ChainHash.salts(of: change, in: self, cryptography)
+        var (kept, saltStart): ([UInt8], Int) = ([], 0)
+        for position in change.operationRange where self.operations[position].hasContent {
+            if !places.contains(position) { kept += salts[saltStart..<saltStart + Bytes16.byteCount] }
+            saltStart += Bytes16.byteCount
+        }
+        let isWhole = kept.isEmpty
+        builder.beginChange(
+            stamp: change.stamp,
+            context: self.contextEntries[change.contextRange],
+            blinding: isWhole ? ChainHash.contents(of: change, in: self, cryptography).array : kept,
+            redaction: isWhole ? .whole : .partial
+        )
+        var leafNumber = 0
         for position in change.operationRange {
             let operation = self.operations[position]
-            if let leaf = leaves[position] {
-                self.copy(operation, to: &builder, payload: leaf.bytes.array[...])
+            if operation.kind == .redacted || places.contains(position) {
+                self.copy(operation, as: .redacted, isWhole ? [] : leaves[leafNumber].array[...], to: &builder)
             } else {
-                self.copy(operation, to: &builder, payload: nil)
+                self.copy(operation, to: &builder)
             }
+            if operation.kind.isWrite { leafNumber += 1 }
         }
-        return builder.signed(self.signature)
     }
 
-    /// Copies an operation; with a payload, as a dropped write that it stands for.
-    func copy(_ operation: Operation, to builder: inout RunBuilder, payload: ArraySlice<UInt8>?) {
+    /// Copies an operation.
+    func copy(_ operation: Operation, to builder: inout RunBuilder) {
+        self.copy(operation, as: operation.kind, self.payload[operation.payloadRange], to: &builder)
+    }
+
+    /// Copies what an operation is about, as one of a kind and a payload.
+    func copy(
+        _ operation: Operation,
+        as kind: OperationKind,
+        _ payload: ArraySlice<UInt8>,
+        to builder: inout RunBuilder
+    ) {
         var operand: UInt32 = 0
-        if operation.kind.hasName {
+        if operation.kind.isWrite {
             operand = builder.index(ofName: self.names[Int(operation.operand)])
         } else if operation.kind == .move, operation.operand > 0 {
             operand = builder.index(of: self.objects[Int(operation.operand) - 1]) + 1
         }
-        // The leaf holds the grant of what is dropped.
-        var grant: UInt32 = 0
-        if payload == nil, operation.grant > 0 {
-            grant = builder.index(of: self.grants[Int(operation.grant) - 1]) + 1
-        }
         builder.append(
-            kind: payload == nil ? operation.kind : .redacted,
-            grant: grant,
+            kind: kind,
+            grant: operation.grant == 0 ? 0 : builder.index(of: self.grants[Int(operation.grant) - 1]) + 1,
             object: operation.kind.hasObject ? builder.index(of: self.objects[Int(operation.object)]) : 0,
             operand: operand,
-            payload: payload ?? self.payload[operation.payloadRange]
+            payload: payload
         )
     }
 }

@@ -18,12 +18,10 @@ package struct BranchTable: Sendable {
 
     /// Whether nothing would change with a statement.
     package func contains(_ record: BranchRecord) -> Bool {
-        var table = self
-        table.add(record)
         switch record.statement {
-        case .opens(let opening): return table.entries[opening.id] == self.entries[opening.id]
-        case .closes(let id): return self.closed.contains(id)
-        case .belongs, .merges: return true
+        case .opens(let opening): !self.counts(opening, by: record.author)
+        case .closes(let id): self.closed.contains(id)
+        case .belongs, .merges: true
         }
     }
 
@@ -35,17 +33,20 @@ package struct BranchTable: Sendable {
 
     package subscript(id: BranchID) -> Entry? { self.entries[id] }
 
-    /// Takes in a statement.
+    /// Whether an opening takes the place of what is known of its branch.
     ///
     /// Of two openings of one branch, which its own user alone can make, the one with the lower bytes counts.
+    private func counts(_ opening: BranchOpening, by author: SegmentPoint) -> Bool {
+        guard let known = self.entries[opening.id] else { return true }
+        if known.opening == opening { return known.author != author }
+        return !Self.bytes(known.opening).lexicographicallyPrecedes(Self.bytes(opening))
+    }
+
+    /// Takes in a statement.
     package mutating func add(_ record: BranchRecord) {
         switch record.statement {
         case .opens(let opening):
-            if let known = self.entries[opening.id], known.opening != opening,
-                Self.bytes(known.opening).lexicographicallyPrecedes(Self.bytes(opening))
-            {
-                return
-            }
+            guard self.counts(opening, by: record.author) else { return }
             self.entries[opening.id] = Entry(
                 opening: opening,
                 author: record.author,

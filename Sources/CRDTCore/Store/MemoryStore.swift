@@ -37,6 +37,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var registers = MemoryRegisters()
     private var moveLog = MemoryMoves()
     private var redacted: [RegisterKey: RedactedWrites] = [:]
+    private var missing: [SegmentPoint: Int] = [:]
     private var erasures: [RegisterKey: [SegmentIndex: PendingErasure]] = [:]
     private var raised: [SegmentPoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
@@ -151,6 +152,20 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         return Array(keys.sorted { $0.packed < $1.packed }.prefix(limit))
     }
 
+    package mutating func missingCount(in change: SegmentPoint) -> Int {
+        self.missing.isEmpty ? 0 : self.missing[change] ?? 0
+    }
+
+    package mutating func setMissingCount(_ count: Int, in change: SegmentPoint) {
+        self.missing[change] = count == 0 ? nil : count
+    }
+
+    package mutating func changesMissingContent(after change: SegmentPoint?, limit: Int) -> [SegmentPoint] {
+        guard !self.missing.isEmpty else { return [] }
+        let changes = self.missing.keys.filter { candidate in change.map { $0 < candidate } ?? true }
+        return Array(changes.sorted().prefix(limit))
+    }
+
     package mutating func addErasure(_ erasure: PendingErasure) {
         let known = self.erasures[erasure.key]?[erasure.change.segment]
         guard known.map({ $0.change.sequence < erasure.change.sequence }) ?? true else { return }
@@ -223,8 +238,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package mutating func setRaisedStamp(_ stamp: RaisedStamp?, at point: SegmentPoint) { self.raised[point] = stamp }
 
     package mutating func raisedStamps(causedBy point: SegmentPoint) -> [SegmentPoint] {
-        self.raised.filter { $0.value.cause == point }.keys
-            .sorted { ($0.segment.rawValue, $0.sequence) < ($1.segment.rawValue, $1.sequence) }
+        self.raised.filter { $0.value.cause == point }.keys.sorted()
     }
 
     package mutating func addRestamp(_ record: RestampRecord) {
@@ -287,7 +301,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func unmergedOperations(on object: ObjectIndex) throws(StoreError) -> [UnmergedOperation] {
         var found: [UnmergedOperation] = []
-        for write in self.history(of: object) {
+        for write in try self.history(of: object) {
             let progress = self.progress(of: write.segment)
             guard write.sequence > progress.countedSequence, write.sequence <= progress.appliedSequence,
                 let edit = try self.edit(write)
@@ -358,7 +372,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package mutating func removeRegister(_ key: RegisterKey) { self.registers.remove(key) }
 
     /// Superseded writes, creations and deletions have no rows here: the whole log is looked through.
-    package mutating func history(of object: ObjectIndex) -> [WriteReference] {
+    package mutating func history(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
         let id = self.objects[Int(object.rawValue)].id
         var found: [WriteReference] = []
         for (number, chain) in self.chains.enumerated() {
@@ -367,16 +381,23 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
                 guard let wanted = run.objects.firstIndex(of: id) else { continue }
                 for (position, change) in run.changes.enumerated() {
                     for place in change.operationRange where run.operations[place].kind.hasObject {
-                        guard run.operations[place].object == UInt32(wanted), run.operations[place].kind != .redacted
-                        else { continue }
-                        found.append(
-                            WriteReference(
-                                stamp: change.stamp,
-                                segment: SegmentIndex(rawValue: UInt32(number)),
-                                sequence: run.firstSequence + UInt64(position),
-                                index: UInt32(place) - change.operationStart
-                            )
+                        guard run.operations[place].object == UInt32(wanted) else { continue }
+                        let write = WriteReference(
+                            stamp: change.stamp,
+                            segment: SegmentIndex(rawValue: UInt32(number)),
+                            sequence: run.firstSequence + UInt64(position),
+                            index: UInt32(place) - change.operationStart
                         )
+                        if run.operations[place].kind == .redacted {
+                            let key = RegisterKey(
+                                object: object,
+                                name: self.nameIndex(of: run.name(of: run.operations[place]))
+                            )
+                            let isCounted = write.sequence <= self.progress(of: write.segment).countedSequence
+                            let isRecorded = try self.isRecorded(write.ordinal, on: write.segment, at: key)
+                            guard isRecorded || !isCounted else { continue }
+                        }
+                        found.append(write)
                     }
                 }
             }
@@ -387,7 +408,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     /// The operations on an object that are applied, as they are ordered now.
     private mutating func appliedHistory(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
         var found: [WriteReference] = []
-        for var write in self.history(of: object)
+        for var write in try self.history(of: object)
         where write.sequence <= self.progress(of: write.segment).countedSequence {
             write.stamp = try self.effectiveStamp(at: write.point)
             found.append(write)
@@ -442,7 +463,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         var found: [WriteReference] = []
         for write in try self.appliedHistory(of: key.object) where write.stamp <= stamp && isWanted(write) {
             switch try self.edit(write) {
-            case .set(_, let name, _), .unset(_, let name):
+            case .set(_, let name, _), .unset(_, let name), .redacted(_, let name, _):
                 guard self.nameIndex(of: name) == key.name else { continue }
             default: continue
             }
@@ -591,6 +612,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package mutating func clearDerivedState() {
         self.registers = MemoryRegisters()
         self.redacted = [:]
+        self.missing = [:]
         self.erasures = [:]
         self.moveLog = MemoryMoves()
         self.raised = [:]

@@ -1,5 +1,7 @@
-/// Writes whose content was dropped, which are in no list of versions and count all the same, and erasures that are
-/// not done yet.
+/// Writes whose content was dropped, and erasures that are not done yet.
+///
+/// A dropped write that another has seen is in no list of versions, and only counted. One that is in force or in
+/// conflict is recorded like any other; its content is missing.
 package protocol RedactionRows {
     // Dropped writes.
 
@@ -16,6 +18,12 @@ package protocol RedactionRows {
     mutating func repairChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError)
     /// Some of the properties with dropped writes, in ascending order, from behind one on.
     mutating func propertiesWithRedactedWrites(after key: RegisterKey?, limit: Int) throws(StoreError) -> [RegisterKey]
+
+    /// How many writes of a change are in force, in conflict or on a branch that is not merged, and were dropped.
+    mutating func missingCount(in change: SegmentPoint) throws(StoreError) -> Int
+    mutating func setMissingCount(_ count: Int, in change: SegmentPoint) throws(StoreError)
+    /// Some of the changes that have such writes, in ascending order, from behind one on.
+    mutating func changesMissingContent(after change: SegmentPoint?, limit: Int) throws(StoreError) -> [SegmentPoint]
 
     // Erasures.
 

@@ -10,7 +10,7 @@ package struct SegmentIndex: RawRepresentable, Hashable, Sendable {
 }
 
 /// Names one change in one store; sequence 0 is the beginning of the chain.
-package struct SegmentPoint: Hashable, Sendable {
+package struct SegmentPoint: Hashable, Comparable, Sendable {
     package var segment: SegmentIndex
     package var sequence: UInt64
 
@@ -21,6 +21,10 @@ package struct SegmentPoint: Hashable, Sendable {
 
     /// The beginning of a chain of which nothing is stored.
     static let start = SegmentPoint(segment: SegmentIndex(rawValue: .max), sequence: 0)
+
+    package static func < (left: SegmentPoint, right: SegmentPoint) -> Bool {
+        (left.segment.rawValue, left.sequence) < (right.segment.rawValue, right.sequence)
+    }
 }
 
 /// Stands for an object in one store.
@@ -122,7 +126,7 @@ package struct ChainOrdinal: Hashable, Comparable, Sendable {
 /// The state of one register: the write in force.
 package struct Register: Hashable, Sendable {
     package var winner: WriteReference
-    /// Whether the write in force removes the property.
+    /// Whether the write in force shows nothing: it removes the property, or its content is missing.
     package var isRemoval: Bool
     /// How many other writes are concurrent with the winner and not yet superseded.
     package var conflictCount: UInt32

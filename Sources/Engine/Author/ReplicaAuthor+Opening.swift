@@ -36,6 +36,6 @@ extension ReplicaAuthor {
         try transaction.setFact(NodeFact.storeToken, configuration.nextToken)
         self.state.hasErasures = try !transaction.erasures(after: nil).isEmpty
         self.state.holdsErasedBytes = try transaction.fact(NodeFact.erasedBytes) != nil
-        self.state.mayLackContent = try transaction.fact(NodeFact.mayLackContent) != nil
+        self.state.missesContent = try !transaction.isComplete()
     }
 }

@@ -50,23 +50,10 @@ struct ReplicaAuthor: ~Copyable {
         self.pace.note(merge.summary, since: before)
         self.state.deferred = merge.deferred
         if merge.summary.notedErasureCount > 0 { self.state.hasErasures = true }
-        // They may have come long ago, and be needed now: the clock may have been set back, so that what made them
-        // needless is held.
-        var hasRedacted = merge.summary.countedRedactedCount > 0
-        if merge.summary.isRevised, !hasRedacted {
-            hasRedacted = try !transaction.propertiesWithRedactedWrites(after: nil, limit: 1).isEmpty
-        }
-        if hasRedacted { try self.noteLack(in: &transaction) }
+        self.state.missesContent = try !transaction.isComplete()
+        if merge.summary.missingCount > 0 || !merge.summary.repairedChanges.isEmpty { self.state.contentAge += 1 }
         // With any change, a branch may have gone on.
         if self.state.hasBarredErasures, merge.summary.storedChangeCount > 0 { self.state.hasErasures = true }
-    }
-
-    /// Notes that content may be needed here of writes that were dropped.
-    mutating func noteLack(in transaction: inout some NodeTransaction) throws(StoreError) {
-        self.state.contentAge += 1
-        if self.state.mayLackContent { return }
-        try transaction.setFact(NodeFact.mayLackContent, [1])
-        self.state.mayLackContent = true
     }
 
     /// Writes what a local caller wants, or finds that it was written before.

@@ -193,6 +193,4 @@ package enum NodeFact {
     static let acknowledgements = "acknowledgements"
     /// Something was erased since the files of the store were last written anew.
     static let erasedBytes = "erased-bytes"
-    /// Writes came that had been dropped, and nobody has looked since whether they are needed.
-    static let mayLackContent = "may-lack-content"
 }

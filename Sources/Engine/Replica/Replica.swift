@@ -45,9 +45,8 @@ struct ReplicaState {
     var erasing: Erasing?
     /// Whether the files of the store may still hold the bytes of what was erased, in places that nothing uses.
     var holdsErasedBytes = false
-    /// Whether writes may be here of which only a hash is, and that are needed; see `Node+Completion`.
-    var mayLackContent = false
-    /// Rises whenever a dropped write comes, or the content of one, or the clock is set back: then all peers are asked
-    /// anew.
+    /// Whether writes are here of which only a hash is, and that are needed; see `Node+Completion`.
+    var missesContent = false
+    /// Rises whenever a dropped write comes into force, or the content of one comes: then all peers are asked anew.
     var contentAge = 0
 }

@@ -29,14 +29,11 @@ extension Replica where Store: ~Copyable {
             var runIntake = RunIntake(
                 membership: author.membership,
                 cryptography: author.cryptography,
-                mayLackContent: author.state.mayLackContent,
                 merge: author.merge()
             )
             var intake = try runIntake.take(runs, in: &transaction)
-            if intake.hasRedacted { try author.noteLack(in: &transaction) }
             try author.finish(&runIntake.merge, in: &transaction)
             intake.summary = runIntake.merge.summary
-            if !intake.summary.repairedChanges.isEmpty { author.state.contentAge += 1 }
             for position in segmentCount..<transaction.segmentCount {
                 let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
                 guard record.origin != nil else { continue }
@@ -63,8 +60,6 @@ struct Intake {
     var places: [SegmentPoint] = []
     var duplicateChangeCount = 0
     var hasIntroductions = false
-    /// Whether writes that had been dropped were among what is new.
-    var hasRedacted = false
     /// The forks that are new.
     var forks: [(deviceName: String, sequence: UInt64)] = []
     var refusal: RunRefusal?
@@ -74,8 +69,6 @@ struct Intake {
 struct RunIntake {
     let membership: Membership
     let cryptography: SodiumCryptography
-    /// Whether dropped writes may be needed that these runs have.
-    let mayLackContent: Bool
     var merge: Merge
 
     /// Stores and merges runs, up to the first that is refused.
@@ -87,7 +80,6 @@ struct RunIntake {
             case .stored(let place):
                 last[place.segment] = max(last[place.segment] ?? 0, place.sequence)
                 if run.firstSequence == 1 { intake.hasIntroductions = true }
-                if run.operations.contains(where: { $0.kind == .redacted }) { intake.hasRedacted = true }
             case .duplicate(let place):
                 last[place.segment] = max(last[place.segment] ?? 0, place.sequence)
                 intake.duplicateChangeCount += run.changes.count
@@ -106,7 +98,6 @@ struct RunIntake {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunAcceptance {
         guard !run.changes.isEmpty else { return .refused(.violation("an empty run")) }
-        guard !run.leavesOut else { return .refused(.violation("a run of which something was left out")) }
         let beginnings = try self.beginnings(of: run, in: &transaction)
         // Of what is stored the signature says nothing new, if there is no doubt which fork it is of. What we have
         // asked for comes without one.
@@ -135,9 +126,7 @@ struct RunIntake {
                 return .refused(.violation("a run was refused: \(error)"))
             }
             let reception = try self.merge.receive(verified, in: &transaction)
-            if reception != .doesNotFit {
-                _ = try self.repair(from: run, verified.hashes, in: &transaction)
-            }
+            if reception != .doesNotFit { _ = try self.repair(from: run, verified.hashes, in: &transaction) }
             guard reception != .doesNotFit, let hash = verified.hashes.last,
                 let place = try transaction.place(of: run.replica, sequence: run.lastSequence, hash: hash)
             else { return .refused(.violation("a run that does not fit its chain")) }
@@ -154,7 +143,7 @@ struct RunIntake {
         _ hashes: [Hash256],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunRefusal? {
-        guard self.mayLackContent else { return nil }
+        guard try !transaction.isComplete() else { return nil }
         do throws(WireError) {
             try run.validate()
         } catch {
@@ -194,16 +183,4 @@ struct RunIntake {
         }
         return hashes
     }
-}
-
-extension Run {
-    /// Whether an operation is not there but for its leaf.
-    ///
-    /// The signature holds without it, so the hash of the change is the same, and two peers of which one has it would
-    /// have equal frontiers and different states. There is no rule yet by which a peer may leave something out.
-    ///
-    /// Writes that compaction dropped are another matter: what made them needless is in the log, and comes as well.
-    /// That it was so is the sender's word. What turns out to be needed is asked for (`Node+Completion`). All members
-    /// are devices of one user; others will have to prove it.
-    fileprivate var leavesOut: Bool { self.operations.contains { $0.kind == .leftOut } }
 }

@@ -107,7 +107,6 @@ package struct StoredOperation: SparseAnswer {
         case .set: self.kind = "set"
         case .unset: self.kind = "unset"
         case .delete: self.kind = "delete"
-        case .leftOut: self.kind = "left-out"
         case .unknown(let kind, _): self.kind = "unknown-\(kind)"
         case .redacted(_, let name, _): (self.kind, self.name) = ("redacted", name)
         case .erase(let erasure): (self.kind, self.name) = ("erase", erasure.name)

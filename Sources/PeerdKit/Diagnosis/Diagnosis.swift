@@ -90,11 +90,11 @@ extension Diagnosis {
         try await self.checkLog(known, readers, paths, progress)
         self.check(try await readers.read { transaction in Crowd.all(in: transaction) })
         let incomplete = try await readers.read { transaction in
-            try transaction.incompleteProperties().map { key in
+            try transaction.incompleteProperties(limit: .max).map { key in
                 "\(try transaction.name(key.name)) of \(try transaction.object(key.object).id)"
             }
         }
-        self.check(incomplete: incomplete.sorted())
+        self.check(incomplete: Set(incomplete).sorted())
     }
 
     private mutating func checkLog(

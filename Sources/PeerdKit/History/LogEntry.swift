@@ -100,7 +100,7 @@ extension LogEntry.Action {
             case .move(_, let place): .move(under: place.parent)
             case .delete: .delete
             case .introduce, .restamp, .undo, .branch, .erase: .housekeeping
-            case .unknown, .leftOut, .redacted: .unread
+            case .unknown, .redacted: .unread
             }
     }
 }

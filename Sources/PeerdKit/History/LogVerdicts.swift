@@ -51,7 +51,7 @@ struct LogVerdicts {
         case .move(let object, _): return try self.status(ofMove: object, write, in: &transaction)
         case .create, .delete, .introduce, .restamp, .undo, .branch, .erase: return .effective
         case .redacted: return .superseded
-        case .unknown, .leftOut: return .unread
+        case .unknown: return .unread
         }
     }
 

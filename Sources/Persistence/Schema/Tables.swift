@@ -42,9 +42,10 @@ extension Schema {
             UNIQUE (replica, sequence, idx)
         );
 
-        -- The log: changes by (segment, sequence). The operations of a change have the numbers from "operation" on. A
-        -- change of which compaction has left nothing (has_left_out 2) has its root as blinding, no rows in
-        -- "operation", and in "redacted" an object and a name for each operation.
+        -- The log: changes by (segment, sequence). The operations of a change have the numbers from "operation" on.
+        -- "redaction" says whether leaves stand for some of what the change writes (1), or one hash, which is in
+        -- "blinding", for all of it (2). A change that does nothing else then has no rows in "operation", and in
+        -- "redacted" an object and a name for each operation.
         CREATE TABLE change (
             segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
@@ -53,7 +54,7 @@ extension Schema {
             operation_count INTEGER NOT NULL,
             byte_count INTEGER NOT NULL,
             context BLOB NOT NULL,
-            has_left_out INTEGER NOT NULL,
+            redaction INTEGER NOT NULL,
             blinding BLOB NOT NULL,
             hash BLOB NOT NULL,
             redacted BLOB,
@@ -242,8 +243,8 @@ extension Schema {
             PRIMARY KEY (segment, sequence, by_segment, by_sequence)
         ) WITHOUT ROWID;
 
-        -- Writes that compaction dropped: how many of each property, their first and last sequence on each segment,
-        -- and the last stamp.
+        -- State: superseded writes that were dropped: how many of each property, their first and last sequence on each
+        -- segment, and the last stamp.
         CREATE TABLE redacted (
             register INTEGER PRIMARY KEY,
             count INTEGER NOT NULL,
@@ -251,6 +252,14 @@ extension Schema {
             last BLOB NOT NULL,
             last_stamp INTEGER NOT NULL DEFAULT 0
         );
+
+        -- State: changes with writes that are in force, in conflict or on a branch, and were dropped: how many.
+        CREATE TABLE missing (
+            segment INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            count INTEGER NOT NULL,
+            PRIMARY KEY (segment, sequence)
+        ) WITHOUT ROWID;
 
         -- Erasures that count and are not done yet: of each property, the last on each segment. What the change had
         -- seen of the property is to be dropped.

@@ -7,7 +7,7 @@ extension SQLiteTransaction {
         try self.withWriter(of: run) { writer throws(StoreError) in
             for (position, change) in run.changes.enumerated() {
                 let first = self.identifiers.next.operation
-                if !change.isRedacted {
+                if !run.hasOnlyRedacted(change) {
                     self.identifiers.next.operation += Int64(change.operationCount)
                     try self.write(change, of: run, indexes, from: first, to: &writer)
                 }
@@ -71,7 +71,7 @@ extension SQLiteTransaction {
             let operation = run.operations[position]
             var references = OperationWriter.References(number: number)
             if operation.kind.hasObject { references.object = indexes.objects[Int(operation.object)] }
-            if operation.kind.hasName {
+            if operation.kind.isWrite {
                 references.operand = Int64(indexes.names[Int(operation.operand)].rawValue)
             } else if operation.kind == .move, operation.operand > 0 {
                 references.operand = Int64(indexes.objects[Int(operation.operand) - 1].rawValue)
@@ -111,7 +111,7 @@ extension SQLiteTransaction {
             size.operationCount,
             size.byteCount,
             context,
-            Redaction(change),
+            change.redaction,
             Array(run.blinding(of: change)),
             hash.bytes,
             redacted

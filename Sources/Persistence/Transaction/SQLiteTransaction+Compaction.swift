@@ -4,11 +4,11 @@ extension SQLiteTransaction {
     package func replaceChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
         guard run.changes.count == 1 else { throw .damaged("a change is replaced by another number of them") }
         let change = run.changes[0]
-        let (first, isRedacted) = try self.operations(of: point, count: Int64(change.operationCount))
-        guard !isRedacted else {
+        let (first, hasRows) = try self.operations(of: point, count: Int64(change.operationCount))
+        guard hasRows else {
             throw .damaged("change \(point.sequence) of a replica in the log is not the one to be replaced")
         }
-        if change.isRedacted {
+        if run.hasOnlyRedacted(change) {
             try self.deleteOperations(first..<first + Int64(change.operationCount))
         } else {
             for (index, operation) in run.operations.enumerated() where operation.kind == .redacted {
@@ -18,7 +18,7 @@ extension SQLiteTransaction {
         }
         try self.statements[.replaceChange].run(
             point,
-            Redaction(change),
+            change.redaction,
             Array(run.blinding(of: change)),
             run.size(of: change).byteCount,
             Self.redactedProperties(of: change, in: run, indexes)
@@ -28,19 +28,19 @@ extension SQLiteTransaction {
     package func repairChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
         guard run.changes.count == 1 else { throw .damaged("a change is replaced by another number of them") }
         let change = run.changes[0]
-        var (first, isRedacted) = try self.operations(of: point, count: Int64(change.operationCount))
-        if isRedacted {
+        var (first, hasRows) = try self.operations(of: point, count: Int64(change.operationCount))
+        if hasRows {
+            try self.deleteOperations(first..<first + Int64(change.operationCount))
+        } else {
             // Their numbers may be those of operations that came later.
             first = self.identifiers.next.operation
             self.identifiers.next.operation += Int64(change.operationCount)
-        } else {
-            try self.deleteOperations(first..<first + Int64(change.operationCount))
         }
         try self.insertOperations(of: change, in: run, indexes, from: first)
         try self.statements[.repairChange].run(
             point,
             first,
-            Redaction(change),
+            change.redaction,
             Array(run.blinding(of: change)),
             run.size(of: change).byteCount
         )
@@ -50,22 +50,21 @@ extension SQLiteTransaction {
         try self.statements[.deleteOperations].run(numbers.lowerBound, numbers.upperBound - 1)
     }
 
-    /// The number of a change's first operation, and whether all are redacted, so that none has a row.
-    private func operations(of point: SegmentPoint, count: Int64) throws(StoreError) -> (
-        first: Int64, areRedacted: Bool
-    ) {
+    /// The number of a change's first operation, and whether they have rows.
+    private func operations(of point: SegmentPoint, count: Int64) throws(StoreError) -> (first: Int64, haveRows: Bool) {
         let statement = try self.statements[.changeOperations]
         defer { statement.reset() }
         statement.bind(1, point)
         guard try statement.step(), statement.int64(1) == count else {
             throw .damaged("change \(point.sequence) of a replica in the log is not the one to be replaced")
         }
-        return (statement.int64(0), statement.int64(2) == Redaction.redacted.rawValue)
+        return (statement.int64(0), statement.isNull(2))
     }
 
-    /// An object and a name for each operation of a redacted change, as its row has them; nil for any other change.
+    /// An object and a name for each operation of a change of which nothing else is left, as its row has them; nil for
+    /// any other change.
     static func redactedProperties(of change: Change, in run: Run, _ indexes: RunIndexes) -> [UInt8]? {
-        guard change.isRedacted else { return nil }
+        guard run.hasOnlyRedacted(change) else { return nil }
         return StoredBytes.encode(
             run.operations[change.operationRange].flatMap { operation in
                 [
@@ -106,6 +105,54 @@ extension SQLiteTransaction {
         return try self.statements[.redactedFrom].rows(key?.rowNumber ?? -1, limit) { row in
             RegisterKey(rowNumber: row.int64(0))
         }
+    }
+
+    // MARK: - What is missing
+
+    package func missingCount(in change: SegmentPoint) throws(StoreError) -> Int {
+        guard try self.hasAnyMissing(),
+            let found = try self.statements[.missingCount].first(change, read: { $0.int64(0) })
+        else { return 0 }
+        guard let count = Int(exactly: found), (1...Limits.changeOperationCountMax).contains(count) else {
+            throw .damaged("a change in the database misses a number of writes that there cannot be")
+        }
+        return count
+    }
+
+    package func setMissingCount(_ count: Int, in change: SegmentPoint) throws(StoreError) {
+        self.hasMissing = count > 0 ? true : nil
+        if count > 0 {
+            try self.statements[.setMissing].run(change, count)
+        } else {
+            try self.statements[.deleteMissing].run(change)
+        }
+    }
+
+    package func changesMissingContent(
+        after change: SegmentPoint?,
+        limit: Int
+    ) throws(StoreError) -> [SegmentPoint] {
+        guard try self.hasAnyMissing() else { return [] }
+        return try self.missing(after: change, limit: limit)
+    }
+
+    private func missing(after change: SegmentPoint?, limit: Int) throws(StoreError) -> [SegmentPoint] {
+        let segment = change.map { Int64($0.segment.rawValue) } ?? -1
+        let statement = try self.statements[.missingFrom]
+        return try statement.rows(segment, change?.sequence ?? 0, limit) { row throws(StoreError) in
+            let place = SegmentPoint(segment: SegmentIndex(rawValue: row.uint32(0)), sequence: row.bits(1))
+            guard Int(place.segment.rawValue) < self.segmentCount else {
+                throw .damaged("a change in the database that misses something is on no segment")
+            }
+            return place
+        }
+    }
+
+    private func hasAnyMissing() throws(StoreError) -> Bool {
+        if let known = self.hasMissing { return known }
+        let hasMissing = try !self.missing(after: nil, limit: 1).isEmpty
+        self.hasMissing = hasMissing
+        return hasMissing
     }
 
     private func hasAnyRedacted() throws(StoreError) -> Bool {

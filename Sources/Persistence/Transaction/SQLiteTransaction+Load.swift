@@ -22,8 +22,7 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         statement.bind(1, write.point)
         guard try statement.step(), Int64(write.index) < statement.int64(1) else { return nil }
-        if statement.int64(2) == Redaction.redacted.rawValue {
-            let properties = try self.redactedProperties(statement, at: 3)
+        if let properties = try self.redactedProperties(statement, at: 2) {
             guard Int(write.index) < properties.count else { throw Self.damaged(change: write.sequence) }
             let (object, name) = properties[Int(write.index)]
             return .redacted(try self.objectID(object), name: try self.name(name), leaf: nil)
@@ -73,21 +72,22 @@ extension SQLiteTransaction {
                 stamp: row.stamp,
                 context: changes.contexts[row.context],
                 blinding: changes.blinding[row.blinding],
-                hasLeftOut: row.redaction == .leftOut,
-                isRedacted: row.redaction == .redacted
+                redaction: row.redaction
             )
-            guard row.redaction == .redacted else {
+            guard let redacted = row.redacted else {
                 for number in row.operations { try self.append(number, from: &reader, to: &assembly) }
                 continue
             }
-            for (object, name) in row.redacted {
+            for (object, name) in redacted {
                 let (position, operand) = (try assembly.index(of: object), try assembly.index(of: name))
                 assembly.builder.append(kind: .redacted, grant: 0, object: position, operand: operand, payload: [])
             }
         }
-        for (position, change) in assembly.builder.run.changes.enumerated() where change.hasLeftOut || change.isRedacted
-        {
-            guard Int(change.blindingByteCount) == assembly.builder.run.requiredBlindingByteCount(of: change) else {
+        for (position, change) in assembly.builder.run.changes.enumerated() where change.redaction != .none {
+            let run = assembly.builder.run
+            guard Int(change.blindingByteCount) == run.requiredBlindingByteCount(of: change),
+                run.isRedactedInOneWay(change)
+            else {
                 throw SQLiteTransaction.damaged(change: sequence + UInt64(position))
             }
         }
@@ -115,8 +115,8 @@ extension SQLiteTransaction {
             var context: Range<Int>
             var blinding: Range<Int>
             var redaction: Redaction
-            /// The properties that were written to, if the change is redacted.
-            var redacted: [(ObjectIndex, NameIndex)] = []
+            /// The properties that were written to, if nothing else is left of the change.
+            var redacted: [(ObjectIndex, NameIndex)]?
         }
 
         var rows: [Row] = []
@@ -164,13 +164,12 @@ extension SQLiteTransaction {
         loaded.blinding.append(contentsOf: statement.borrowedBytes(7))
         let (first, count) = (statement.int64(2), statement.int64(3))
         let end = first.addingReportingOverflow(count)
-        guard let redaction = Redaction(rawValue: statement.int64(6)) else {
-            throw SQLiteTransaction.damaged(change: statement.bits(0))
-        }
+        let redacted = try self.redactedProperties(statement, at: 8)
         let blindingCount = loaded.blinding.count - blindingStart
-        guard !end.overflow, redaction != .none || blindingCount == Bytes16.byteCount else {
-            throw SQLiteTransaction.damaged(change: statement.bits(0))
-        }
+        guard let redaction = UInt8(exactly: statement.int64(6)).flatMap({ Redaction(rawValue: $0) }), !end.overflow,
+            redaction != .none || blindingCount == Bytes16.byteCount,
+            redacted.map({ $0.count == Int(count) && redaction == .whole }) ?? true
+        else { throw SQLiteTransaction.damaged(change: statement.bits(0)) }
         loaded.rows.append(
             LoadedChanges.Row(
                 stamp: Stamp(rawValue: statement.bits(1)),
@@ -178,19 +177,17 @@ extension SQLiteTransaction {
                 context: contextStart..<loaded.contexts.count,
                 blinding: blindingStart..<loaded.blinding.count,
                 redaction: redaction,
-                redacted: redaction == .redacted ? try self.redactedProperties(statement, at: 8) : []
+                redacted: redacted
             )
         )
-        guard redaction != .redacted || loaded.rows[loaded.rows.count - 1].redacted.count == Int(count) else {
-            throw SQLiteTransaction.damaged(change: statement.bits(0))
-        }
     }
 
-    /// The properties that the operations of a redacted change had written to.
+    /// The properties that the operations of a change had written to, if nothing else is left of it.
     private func redactedProperties(
         _ statement: Statement,
         at column: Int32
-    ) throws(StoreError) -> [(ObjectIndex, NameIndex)] {
+    ) throws(StoreError) -> [(ObjectIndex, NameIndex)]? {
+        guard !statement.isNull(column) else { return nil }
         let numbers: [UInt64]
         do throws(WireError) {
             numbers = try StoredBytes.numbers(statement.bytes(column))
@@ -254,7 +251,7 @@ extension SQLiteTransaction {
     ) throws(StoreError) {
         let row = try reader.read(number)
         var operand: UInt32 = 0
-        if row.kind.hasName {
+        if row.kind.isWrite {
             guard let name = row.operand else { throw .damaged("operation \(number) in the log has no name") }
             operand = try assembly.index(of: NameIndex(rawValue: UInt32(truncatingIfNeeded: name)))
         } else if row.kind == .move, let parent = row.operand {
@@ -320,16 +317,4 @@ private struct RunAssembly {
         self.names[name] = position
         return position
     }
-}
-
-/// What is left of a change, as a number in its row.
-enum Redaction: Int64 {
-    /// All of it, under one secret.
-    case none = 0
-    /// Leaves stand for some operations.
-    case leftOut = 1
-    /// The root stands for all operations, which are redacted.
-    case redacted = 2
-
-    init(_ change: Change) { self = change.isRedacted ? .redacted : change.hasLeftOut ? .leftOut : .none }
 }

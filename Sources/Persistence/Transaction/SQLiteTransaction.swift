@@ -25,6 +25,8 @@ package final class SQLiteTransaction: NodeTransaction {
     ///
     /// Most databases need not be asked for each new property then.
     var hasRedacted: Bool?
+    /// Whether anything is missing; nil if it was not asked.
+    var hasMissing: Bool?
 
     /// Rows held in memory before they are written.
     static let overlayCountMax = 1 << 16
@@ -92,7 +94,7 @@ package final class SQLiteTransaction: NodeTransaction {
 
     /// Takes in what another connection has committed; nothing is held that is not in the database.
     func reload() throws(StoreError) {
-        self.hasRedacted = nil
+        (self.hasRedacted, self.hasMissing) = (nil, nil)
         self.segments = SegmentTable()
         self.forks = ForkIndex()
         try self.loadSegments()
@@ -108,7 +110,7 @@ package final class SQLiteTransaction: NodeTransaction {
         self.listedNames = ListedNameBlocks()
         self.objects.removeAll()
         self.placements = Placements()
-        self.hasRedacted = nil
+        (self.hasRedacted, self.hasMissing) = (nil, nil)
         self.segments.rollback()
         self.commits.rollback()
         self.forks = ForkIndex()

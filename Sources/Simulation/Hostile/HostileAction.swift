@@ -50,8 +50,10 @@ package enum Spoiling: String, CaseIterable, Hashable, Sendable {
     case gap
     /// It goes on a chain of another device.
     case foreignChain
-    /// Another's changes, with what they say left out.
-    case leftOut
+    /// Everybody's changes, with all that they write redacted.
+    case redacted
+    /// The same, under the names of other properties.
+    case renamed
 }
 
 /// What a victim is flooded with.

@@ -109,10 +109,23 @@ extension HostileMember {
             guard let other = self.frontier().entries.first(where: { $0.replica != run.replica }) else { return [] }
             run.replica = other.replica
             run.firstSequence = other.sequence + 1
-        case .leftOut:
-            return self.storedRuns().map { .message(.run(self.leavingOut($0))) }
+        case .redacted: return self.redactedRuns().map { .message(.run($0)) }
+        case .renamed:
+            return self.redactedRuns().map { run in
+                var run = run
+                for position in run.operations.indices where run.operations[position].kind == .redacted {
+                    let next = run.operations[position].operand + 1
+                    run.operations[position].operand = next % UInt32(run.names.count)
+                }
+                return .message(.run(run))
+            }
         }
         return before + [.message(.run(run))]
+    }
+
+    /// The same with all that is written redacted.
+    private func redactedRuns() -> [Run] {
+        self.storedRuns().map { $0.erasing(Set($0.operations.indices), self.cryptography)?.run ?? $0 }
     }
 
     /// Everything that its store held when it turned.
@@ -169,37 +182,6 @@ extension HostileMember {
     private func restamp(_ replica: ReplicaID, through last: UInt64, _ hash: Hash256) -> Restamp {
         let first = 1 + UInt64(self.random.below(Int(clamping: last)))
         return Restamp(replica: replica, firstSequence: first, lastSequence: last, lastHash: hash)
-    }
-
-    /// A run of anybody with all that it says left out, but for introductions: its signature still holds.
-    private func leavingOut(_ whole: Run) -> Run {
-        var builder = RunBuilder(replica: whole.replica, firstSequence: whole.firstSequence)
-        for change in whole.changes {
-            // Of what a compaction or an erasure took, there are no salts to make leaves with.
-            let leavesOut =
-                !change.hasLeftOut && !change.isRedacted
-                && change.operationRange.contains { whole.operations[$0].kind != .introduce }
-            let salts = leavesOut ? ChainHash.salts(of: change, in: whole, self.cryptography) : []
-            let salt = { (place: Int) in salts[place * Bytes16.byteCount..<(place + 1) * Bytes16.byteCount] }
-            let kept = change.operationRange.enumerated().filter { whole.operations[$0.element].kind == .introduce }
-            builder.beginChange(
-                stamp: change.stamp,
-                context: whole.contextEntries[change.contextRange],
-                blinding: leavesOut ? kept.flatMap { salt($0.offset) } : Array(whole.blinding(of: change)),
-                hasLeftOut: leavesOut || change.hasLeftOut,
-                isRedacted: change.isRedacted
-            )
-            for (place, position) in change.operationRange.enumerated() {
-                let operation = whole.operations[position]
-                if leavesOut, operation.kind != .introduce {
-                    let leaf = ChainHash.leaf(of: operation, in: whole, salt: salt(place), self.cryptography)
-                    builder.append(.leftOut(leaf: leaf))
-                } else if let edit = try? whole.edit(operation) {
-                    builder.append(edit)
-                }
-            }
-        }
-        return builder.signed(whole.signature)
     }
 
     // MARK: - What is no message

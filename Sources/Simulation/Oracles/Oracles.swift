@@ -206,7 +206,7 @@ extension World {
             found.hasConflict = try !transaction.conflictedRegisters().isEmpty
             found.hasMoveWithoutEffect = try !transaction.movesWithoutEffect().isEmpty
             // What was dropped comes before what made it needless.
-            let isComplete = try transaction.incompleteProperties().isEmpty
+            let isComplete = try transaction.isComplete()
             if !isComplete { found.twins = nil }
             guard !found.isWaiting, isDue, isComplete else { return found }
             found.fingerprint = try StateFingerprint(of: visible, in: &transaction)

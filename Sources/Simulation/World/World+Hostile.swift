@@ -117,7 +117,7 @@ extension World {
                 .withhold, .claim, .garble(seed: member.random.below(1 << 20)), .dawdle,
                 .flood(.pings, count: 20), .flood(.announcements, count: 3), .flood(.frontiers, count: 3),
                 .flood(.probes, count: 2),
-                .spoil(.leftOut, HostileChange(chain: 0, step: .set(0, property: 0))),
+                .spoil(.redacted, HostileChange(chain: 0, step: .set(0, property: 0))),
             ]
             member.manner = actions[member.random.below(actions.count)]
             self.visit(victim, member, .perform(member.manner))

@@ -23,26 +23,14 @@ extension Message {
             self = .run(try Run(decoding: try Compression.decompress(body)))
             return
         case .caughtUp: self = .caughtUp
-        case .stored:
-            var entries: [FrontierEntry] = []
-            for _ in 0..<(try reader.count(atMost: MessageLimits.storedEntryCountMax)) {
-                entries.append(try FrontierEntry(decoding: &reader))
-            }
-            self = .stored(entries)
+        case .stored: self = .stored(try reader.entries(atMost: MessageLimits.storedEntryCountMax))
         case .credit: self = .credit(try reader.varint())
         case .eagerness:
             let flag = try reader.byte()
             guard flag <= 1 else { throw .notCanonical }
             self = .eagerness(flag == 1)
         case .probe: self = .probe(try ChainProbe(decoding: &reader))
-        case .wanted:
-            var properties: [WantedProperty] = []
-            for _ in 0..<(try reader.count(atMost: MessageLimits.wantedPropertyCountMax)) {
-                let object = ObjectID(bytes: try reader.bytes16())
-                let name = try reader.text(atMost: Limits.nameByteCountMax)
-                properties.append(WantedProperty(object: object, name: name, sum: try reader.bigEndian()))
-            }
-            self = .wanted(properties)
+        case .wanted: self = .wanted(try reader.entries(atMost: MessageLimits.wantedChangeCountMax))
         case .given: self = .given
         case .ping: self = .ping(try reader.wallTime())
         case .pong: self = .pong(try reader.wallTime())
@@ -52,6 +40,13 @@ extension Message {
 }
 
 extension ByteReader {
+    /// Changes by their full hashes.
+    fileprivate mutating func entries(atMost limit: Int) throws(WireError) -> [FrontierEntry] {
+        var entries: [FrontierEntry] = []
+        for _ in 0..<(try self.count(atMost: limit)) { entries.append(try FrontierEntry(decoding: &self)) }
+        return entries
+    }
+
     /// The sequence of a change.
     fileprivate mutating func sequence() throws(WireError) -> UInt64 {
         let sequence = try self.varint()

@@ -46,14 +46,7 @@ extension Message {
             for range in ranges { range.encode(to: &bytes) }
         case .run(let run): bytes = Compression.compress(run.encoded())
         case .caughtUp, .given: break
-        case .wanted(let properties):
-            bytes.appendVarint(UInt64(properties.count))
-            for property in properties {
-                property.object.bytes.append(to: &bytes)
-                bytes.appendPrefixed(Array(property.name.utf8))
-                bytes.appendBigEndian(property.sum)
-            }
-        case .stored(let entries):
+        case .wanted(let entries), .stored(let entries):
             bytes.appendVarint(UInt64(entries.count))
             for entry in entries { entry.encode(to: &bytes) }
         case .credit(let number): bytes.appendVarint(number)

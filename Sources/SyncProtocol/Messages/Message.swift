@@ -23,8 +23,8 @@ package enum Message: Hashable, Sendable {
     case eagerness(Bool)
     /// Asks which of some changes the receiver holds.
     case probe(ChainProbe)
-    /// Properties of which the sender has only the hash of a write that it needs.
-    case wanted([WantedProperty])
+    /// Changes of which the sender has only hashes of writes that it needs.
+    case wanted([FrontierEntry])
     /// All that was wanted has been sent, as far as the sender has it.
     case given
     /// The sender's wall clock; nil if it does not know the time (`Hello.wallTime`).
@@ -68,19 +68,6 @@ package struct Hello: Hashable, Sendable {
     }
 
     package static let currentVersion: UInt64 = 1
-}
-
-/// A property whose writes in force or in conflict are wanted, since some of their content was dropped on the way.
-package struct WantedProperty: Hashable, Sendable {
-    package var object: ObjectID
-    package var name: String
-    /// A sum over the writes that the sender has there (`StoreTransaction.sumInForce`): a peer that has no others
-    /// has nothing to give.
-    package var sum: UInt64
-
-    package init(object: ObjectID, name: String, sum: UInt64) {
-        (self.object, self.name, self.sum) = (object, name, sum)
-    }
 }
 
 /// Shows who is at an end of a link: a signature, by the key of the device, of what only this link has.

@@ -36,8 +36,8 @@ package enum MessageLimits {
     package static let rangeEntryCountMax = 4096
     /// Entries in one announcement of what is stored.
     package static let storedEntryCountMax = 4096
-    /// Properties in one message that asks for their writes.
-    package static let wantedPropertyCountMax = 256
+    /// Changes in one message that asks for their content.
+    package static let wantedChangeCountMax = 256
     /// Points of one probe.
     package static let probePointCountMax = 64
 
@@ -54,7 +54,7 @@ package enum MessageLimits {
         case .credit, .ping, .pong: 10
         case .eagerness: 1
         case .probe: 8 << 10
-        case .wanted: 2 + self.wantedPropertyCountMax * (Bytes16.byteCount + 2 + Limits.nameByteCountMax + 8)
+        case .wanted: 2 + self.wantedChangeCountMax * (Bytes16.byteCount + 10 + Bytes32.byteCount)
         }
     }
 }

@@ -82,7 +82,7 @@ extension SyncSession {
             guard self.held[place.segment] >= place.sequence else { continue }
             let limits = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
             let loaded = try transaction.loadRun(of: place.segment, from: place.sequence, limits: limits, signed: false)
-            guard var run = loaded, run.changes.count == 1 else { continue }
+            guard var run = loaded, run.changes.count == 1, run.changes[0].redaction != .whole else { continue }
             if run.previous == nil, let before = transaction.place(before: place) {
                 run.previous = try transaction.hash(at: before).map { ChangeName($0) }
             }

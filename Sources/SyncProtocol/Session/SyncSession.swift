@@ -107,10 +107,15 @@ package struct SyncSession: Sendable {
             self.isPeerLazy = !isEager
             return [.resume]
         case .probe(let probe): return try self.answer(probe, in: &transaction)
-        case .wanted(let properties):
+        case .wanted(let entries):
             guard !self.owesGiven else { return self.violation("more is wanted before all was given") }
             self.owesGiven = true
-            self.give(try transaction.changesInForce(at: properties))
+            var places: [SegmentPoint] = []
+            for entry in entries {
+                let place = try transaction.place(of: entry.replica, sequence: entry.sequence, hash: entry.hash)
+                if let place { places.append(place) }
+            }
+            self.give(places)
             return [.resume]
         case .given:
             guard self.awaitsGiven else { return self.violation("more was given than wanted") }
@@ -242,10 +247,10 @@ package struct SyncSession: Sendable {
         self.phase == .streaming && self.peerIsCaughtUp && self.saidCaughtUp && self.chains.isEmpty
     }
 
-    /// Asks for the writes of properties; one answer at a time is awaited.
-    package mutating func want(_ properties: [WantedProperty]) -> Message {
+    /// Asks for the content of changes; one answer at a time is awaited.
+    package mutating func want(_ entries: [FrontierEntry]) -> Message {
         self.awaitsGiven = true
-        return .wanted(properties)
+        return .wanted(entries)
     }
 
     /// Sends changes once more, to a peer that may have need of what it lacks of them.

@@ -3,7 +3,7 @@ extension StoreQuery {
     static let insertChange = StoreQuery(
         """
         INSERT INTO change (segment, sequence, stamp, operation, operation_count, byte_count, context,
-        has_left_out, blinding, hash, redacted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        redaction, blinding, hash, redacted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     )
     static let changeHeader = StoreQuery("SELECT stamp, hash FROM change WHERE segment = ? AND sequence = ?")
@@ -11,11 +11,11 @@ extension StoreQuery {
         "SELECT context FROM change WHERE segment = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"
     )
     static let changeOperations = StoreQuery(
-        "SELECT operation, operation_count, has_left_out, redacted FROM change WHERE segment = ? AND sequence = ?"
+        "SELECT operation, operation_count, redacted FROM change WHERE segment = ? AND sequence = ?"
     )
     static let changesFrom = StoreQuery(
         """
-        SELECT sequence, stamp, operation, operation_count, byte_count, context, has_left_out, blinding, redacted
+        SELECT sequence, stamp, operation, operation_count, byte_count, context, redaction, blinding, redacted
         FROM change WHERE segment = ? AND sequence >= ? ORDER BY sequence
         """
     )

@@ -150,6 +150,10 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case droppedWritesPassedOver
     /// Writes that were dropped elsewhere are not counted.
     case droppedWritesUncounted
+    /// A write that was dropped elsewhere counts as superseded, whether what had seen it is here or not.
+    case droppedWritesTakenForSuperseded
+    /// The hash of a change does not hold the names of the properties that it writes.
+    case namesOfDroppedWritesUnhashed
     /// What was dropped elsewhere and is needed here is not asked for.
     case neededContentNotAskedFor
     /// An erasure that is not done when the process ends is never done.

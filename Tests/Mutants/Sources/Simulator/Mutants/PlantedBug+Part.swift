@@ -41,6 +41,8 @@ extension PlantedBug {
             .branchesForgottenByCompaction,
             .droppedWritesPassedOver,
             .droppedWritesUncounted,
+            .droppedWritesTakenForSuperseded,
+            .namesOfDroppedWritesUnhashed,
             .neededContentNotAskedFor,
             .erasuresForgottenAtStart,
             .branchCountsAtOnce,

@@ -1,0 +1,71 @@
+/// Writes that are in force, in conflict or on a branch, and of whose content only a hash is here.
+///
+/// A write is dropped only where another one has seen it. A peer that comes later may get it before that one, or
+/// without it: all who had it may be lost, or somebody lies. Until the other comes the write is needed, and counts in
+/// every way; only what it says is missing.
+extension StoreTransaction {
+    /// Whether the content of a write that is in force or in conflict is missing.
+    ///
+    /// - Complexity: O(1) in a store that misses nothing.
+    mutating func isMissing(_ write: WriteReference) throws(StoreError) -> Bool {
+        guard try self.missingCount(in: write.point) > 0 else { return false }
+        return try self.edit(write)?.kind == .redacted
+    }
+
+    /// Whether a write is in force or in conflict.
+    mutating func isRecorded(
+        _ ordinal: ChainOrdinal,
+        on segment: SegmentIndex,
+        at key: RegisterKey
+    ) throws(StoreError) -> Bool {
+        guard let register = try self.register(key) else { return false }
+        if register.winner.segment == segment, register.winner.ordinal == ordinal { return true }
+        guard register.conflictCount > 0 else { return false }
+        return try self.firstConflicts(at: key, from: segment)
+            .contains { $0.segment == segment && $0.ordinal == ordinal }
+    }
+
+    /// Whether nothing is missing.
+    package mutating func isComplete() throws(StoreError) -> Bool {
+        try self.changesMissingContent(after: nil, limit: 1).isEmpty
+    }
+
+    /// The properties of which something is missing, so many at most; each may come several times.
+    package mutating func incompleteProperties(limit: Int) throws(StoreError) -> [RegisterKey] {
+        var found: [RegisterKey] = []
+        for place in try self.changesMissingContent(after: nil, limit: limit) where found.count < limit {
+            let run = try self.change(at: place)
+            for (index, position) in run.changes[0].operationRange.enumerated() {
+                let operation = run.operations[position]
+                guard operation.kind == .redacted else { continue }
+                let key = RegisterKey(
+                    object: try self.objectIndex(of: run.objects[Int(operation.object)]),
+                    name: try self.nameIndex(of: run.name(of: operation))
+                )
+                let ordinal = ChainOrdinal(sequence: place.sequence, index: UInt32(index))
+                if try self.isNeeded(ordinal, in: place, at: key) { found.append(key) }
+            }
+        }
+        return Array(found.prefix(limit))
+    }
+
+    /// Whether the content of a write that is applied is needed: it is on a branch that is not merged, or in force or
+    /// in conflict.
+    mutating func isNeeded(
+        _ ordinal: ChainOrdinal,
+        in change: SegmentPoint,
+        at key: RegisterKey
+    ) throws(StoreError) -> Bool {
+        let progress = self.progress(of: change.segment)
+        if change.sequence > progress.countedSequence { return change.sequence <= progress.appliedSequence }
+        return try self.isRecorded(ordinal, on: change.segment, at: key)
+    }
+
+    /// A stored change by itself.
+    mutating func change(at place: SegmentPoint) throws(StoreError) -> Run {
+        let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
+        let run = try self.loadRun(of: place.segment, from: place.sequence, limits: one, signed: false)
+        guard let run, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
+        return run
+    }
+}
