@@ -49,8 +49,8 @@ struct Intake {
     mutating func finish(in transaction: inout some StoreTransaction) throws {
         self.timing.merging += try self.clock.measure { try self.merge.finish(in: &transaction) }
         self.merge = Merge(now: Workload.now, founder: self.membership.founder)
-        for position in 0..<transaction.segmentCount {
-            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let record = transaction.segment(segment)
             guard record.appliedSequence == record.storedSequence else {
                 throw Failure("a workload is not applied as a whole")
             }

@@ -34,8 +34,7 @@ struct MissingChanges {
         var extents: [SeenSegments] = []
         for summary in summaries { extents.append(try transaction.extent(of: summary.frontier)) }
         self.extents = extents
-        for position in 0..<transaction.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in transaction.segmentIndices {
             var next = transaction.segment(segment).firstSequence
             while let run = try transaction.loadRun(of: segment, from: next, limits: RunLimits(), signed: false) {
                 try progress.checkCancellation()

@@ -40,8 +40,7 @@ import Testing
         var store = network.copyStore(of: machine)
         return try store.read { transaction throws(StoreError) in
             var found: Set<String> = []
-            for number in 0..<transaction.segmentCount {
-                let segment = SegmentIndex(rawValue: UInt32(number))
+            for segment in transaction.segmentIndices {
                 var next = transaction.segment(segment).firstSequence
                 let limits = RunLimits(changeCountMax: 64)
                 while let run = transaction.loadRun(of: segment, from: next, limits: limits, signed: false) {

@@ -113,8 +113,7 @@ struct UndoWorld {
         let own = self.devices[device]
         let (context, last) = try own.node.read { transaction throws(StoreError) -> ([Point], Stamp) in
             var (points, last): ([Point], Stamp) = ([], .zero)
-            for position in 0..<transaction.segmentCount {
-                let segment = SegmentIndex(rawValue: UInt32(position))
+            for segment in transaction.segmentIndices {
                 let (replica, progress) = (transaction.replicaID(segment), transaction.progress(of: segment))
                 last = max(last, progress.appliedStamp)
                 let place = SegmentPoint(segment: segment, sequence: progress.appliedSequence)

@@ -82,8 +82,7 @@ extension SQLiteStoreHandle {
     func compact(now: WallTime, stepCountMax: Int = .max) throws {
         try self.write { transaction throws(StoreError) in
             var acknowledged = SeenSegments()
-            for position in 0..<transaction.segmentCount {
-                let segment = SegmentIndex(rawValue: UInt32(position))
+            for segment in transaction.segmentIndices {
                 _ = acknowledged.raise(segment, to: max(1, transaction.progress(of: segment).appliedSequence))
             }
             let horizon = Stamp(milliseconds: now.milliseconds + 1)

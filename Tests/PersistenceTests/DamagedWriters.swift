@@ -52,7 +52,7 @@ struct DamagedWriters {
         try store.receive(self.history.changes.map { self.history.sealed([$0]) })
         try self.draft(in: store)
         try store.write { transaction throws(StoreError) in
-            for segment in (0..<UInt32(transaction.segmentCount)).map({ SegmentIndex(rawValue: $0) }) {
+            for segment in transaction.segmentIndices {
                 let point = SegmentPoint(segment: segment, sequence: transaction.segment(segment).firstSequence)
                 let additions = try transaction.context(at: point)
                 try transaction.setCheckpoint(Checkpoint(number: 0, base: 0, additions: additions), at: point)

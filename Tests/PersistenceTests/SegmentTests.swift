@@ -33,7 +33,7 @@ import Testing
 
     private func records(_ store: SQLiteStoreHandle) throws -> [SegmentRecord] {
         try store.read { transaction in
-            (0..<UInt32(transaction.segmentCount)).map { transaction.segment(SegmentIndex(rawValue: $0)) }
+            transaction.segmentIndices.map { transaction.segment($0) }
         }
     }
 

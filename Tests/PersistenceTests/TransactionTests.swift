@@ -108,7 +108,7 @@ import Testing
     private func state(of store: SQLiteStoreHandle) throws -> (String, [SegmentRecord]) {
         let export = try store.export()
         let replicas = try store.read { transaction throws(StoreError) in
-            (0..<transaction.segmentCount).map { transaction.segment(SegmentIndex(rawValue: UInt32($0))) }
+            transaction.segmentIndices.map { transaction.segment($0) }
         }
         return (export, replicas)
     }

@@ -33,8 +33,7 @@ package struct History {
     /// The last change of each segment that counts, of those that a user has written.
     func ends(of user: UserID, in transaction: inout some StoreTransaction) -> [SegmentPoint] {
         var ends: [SegmentPoint] = []
-        for position in 0..<transaction.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in transaction.segmentIndices {
             guard transaction.segment(segment).introduction?.user == user else { continue }
             let progress = transaction.progress(of: segment)
             let sequence = self.view.seen.map { min($0[segment], progress.appliedSequence) } ?? progress.countedSequence

@@ -88,8 +88,7 @@ extension StoreTransaction {
     /// - Complexity: O(*h* *l*) for *h* heads, of which there are few, and *l* segments.
     package mutating func heads(of branch: BranchID? = nil) throws(StoreError) -> [SegmentPoint] {
         var ends: [(point: SegmentPoint, stamp: Stamp)] = []
-        for position in 0..<self.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in self.segmentIndices {
             let progress = self.progress(of: segment)
             guard progress.hasApplied, progress.branch == branch else { continue }
             ends.append((SegmentPoint(segment: segment, sequence: progress.appliedSequence), progress.appliedStamp))
@@ -157,8 +156,7 @@ extension StoreTransaction {
     ) throws(StoreError) -> SeenSegments {
         var seen = SeenSegments()
         var (ends, hasBranches): ([SegmentPoint], Bool) = ([], branch != nil)
-        for position in 0..<self.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in self.segmentIndices {
             let progress = self.progress(of: segment)
             if progress.branch != nil { hasBranches = true }
             guard progress.hasApplied, progress.branch == branch else { continue }

@@ -165,8 +165,7 @@ extension Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var (mains, merged): ([SegmentPoint], [SegmentIndex: UInt64]) = ([], [:])
-        for position in 0..<transaction.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
             if progress.branch == nil {
                 if progress.hasApplied {

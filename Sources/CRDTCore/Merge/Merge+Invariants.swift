@@ -9,8 +9,8 @@ extension Merge {
 
     /// Checks all segments, and what this transaction has touched.
     func checkInvariants(in transaction: inout some StoreTransaction) throws(StoreError) {
-        for position in 0..<min(transaction.segmentCount, Self.checkedCountMax) {
-            try self.check(SegmentIndex(rawValue: UInt32(position)), in: &transaction)
+        for segment in transaction.segmentIndices.prefix(Self.checkedCountMax) {
+            try self.check(segment, in: &transaction)
         }
         for object in self.touched.objects { try self.check(object, in: &transaction) }
         for key in self.touched.registers { try self.check(key, in: &transaction) }

@@ -180,8 +180,7 @@ package struct Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [SegmentIndex: Wait] {
         var waits: [SegmentIndex: Wait] = [:]
-        for position in 0..<transaction.segmentCount {
-            let index = SegmentIndex(rawValue: UInt32(position))
+        for index in transaction.segmentIndices {
             guard transaction.progress(of: index).isPending else { continue }
             let record = transaction.segment(index)
             let isKnown = try self.isKnownToWait(record, &transaction)
@@ -618,8 +617,7 @@ package struct Merge {
         _ = try self.coverRestamped(in: &transaction)
         self.summary.isRevised = true
         try transaction.clearDerivedState()
-        for position in 0..<transaction.segmentCount {
-            let index = SegmentIndex(rawValue: UInt32(position))
+        for index in transaction.segmentIndices {
             var record = transaction.segment(index)
             record.appliedSequence = record.firstSequence - 1
             record.mergedSequence = record.firstSequence - 1

@@ -50,8 +50,8 @@ package struct Frontier: Hashable, Sendable {
             return
         }
         var entries: [FrontierEntry] = []
-        for position in 0..<transaction.segmentCount {
-            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let record = transaction.segment(segment)
             guard record.storedSequence >= record.firstSequence else { continue }
             let (sequence, hash) = (record.storedSequence, record.storedHash)
             entries.append(FrontierEntry(replica: record.id, sequence: sequence, hash: hash))

@@ -51,7 +51,16 @@ package protocol StateReading {
 
 extension StateReading {
     /// All segments, in the order in which they became known.
+    ///
+    /// It is a new list each time: what is asked for with every write counts up to `segmentCount` instead.
     package var segmentIndices: [SegmentIndex] { (0..<UInt32(self.segmentCount)).map { SegmentIndex(rawValue: $0) } }
+
+    /// The latest effective stamp of all that is applied.
+    package var latestAppliedStamp: Stamp {
+        (0..<UInt32(self.segmentCount)).reduce(.zero) { latest, number in
+            max(latest, self.progress(of: SegmentIndex(rawValue: number)).appliedStamp)
+        }
+    }
 
     package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
         try self.object(index).parent

@@ -66,8 +66,7 @@ extension Node where Store: ~Copyable {
         let own = self.identity.device
         return try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             var (all, ends): (SeenSegments, [DeviceID: [SegmentPoint]]) = (SeenSegments(), [:])
-            for position in 0..<transaction.segmentCount {
-                let segment = SegmentIndex(rawValue: UInt32(position))
+            for segment in transaction.segmentIndices {
                 let progress = transaction.progress(of: segment)
                 guard progress.hasApplied else { continue }
                 let end = SegmentPoint(segment: segment, sequence: progress.appliedSequence)

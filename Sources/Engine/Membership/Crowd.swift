@@ -19,8 +19,8 @@ package struct Crowd: Hashable, Sendable {
         var names: [DeviceID: String] = [:]
         var own: [DeviceID: Int] = [:]
         var vouched: [DeviceID: Int] = [:]
-        for position in 0..<transaction.segmentCount {
-            guard let introduction = transaction.segment(SegmentIndex(rawValue: UInt32(position))).introduction,
+        for segment in transaction.segmentIndices {
+            guard let introduction = transaction.segment(segment).introduction,
                 let device = introduction.device
             else { continue }
             names[device] = introduction.deviceName

@@ -195,12 +195,6 @@ extension NodeTransaction {
         bytes.appendVarint(time.milliseconds)
         try self.setFact(NodeFact.latestShown, bytes)
     }
-
-    /// The latest stamp that counts here.
-    mutating func latestAppliedStamp() -> Stamp {
-        (0..<self.segmentCount).map { self.progress(of: SegmentIndex(rawValue: UInt32($0))).appliedStamp }.max()
-            ?? .zero
-    }
 }
 
 extension WallTime {

@@ -55,9 +55,8 @@ extension Node where Store: ~Copyable {
         let known = self.book.segmentCount
         let introductions = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             self.book.segmentCount = transaction.segmentCount
-            return (known..<transaction.segmentCount).compactMap {
-                transaction.segment(SegmentIndex(rawValue: UInt32($0))).introduction
-            }
+            let segments = transaction.segmentIndices.dropFirst(known)
+            return segments.compactMap { transaction.segment($0).introduction }
         }
         for introduction in introductions {
             guard let certificate = introduction.certificates.first, certificate.device != own else { continue }

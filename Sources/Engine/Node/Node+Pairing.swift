@@ -105,11 +105,7 @@ extension Node where Store: ~Copyable {
         do throws(StoreError) {
             // Who is introduced in the log has come to another device.
             let introduced = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-                Set(
-                    (0..<transaction.segmentCount).compactMap {
-                        transaction.segment(SegmentIndex(rawValue: UInt32($0))).device
-                    }
-                )
+                Set(transaction.segmentIndices.compactMap { transaction.segment($0).device })
             }
             guard self.savePaired(self.admissions.paired.filter { !late.contains($0) }) else { return }
             for device in late where !introduced.contains(device.device) {

@@ -91,8 +91,8 @@ private struct StatusView {
 
     init(of transaction: inout some StoreTransaction, _ merge: inout Merge) throws(StoreError) {
         self.frontier = try Frontier(of: &transaction)
-        for position in 0..<transaction.segmentCount {
-            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let record = transaction.segment(segment)
             self.latestStamp = max(self.latestStamp, record.appliedStamp)
             let count = record.origin == nil && record.next != nil ? transaction.segments(of: record.id).count : 1
             guard count > 1 else { continue }
@@ -126,8 +126,8 @@ extension NodeStatus {
         var merge = Merge(now: now, founder: identity.founder)
         let view = try StatusView(of: &transaction, &merge)
         var names: [DeviceID: String] = [:]
-        for position in 0..<transaction.segmentCount {
-            let segment = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+        for index in transaction.segmentIndices {
+            let segment = transaction.segment(index)
             if let device = segment.device, device != identity.device, let introduction = segment.introduction {
                 names[device] = introduction.deviceName
             }

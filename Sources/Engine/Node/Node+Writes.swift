@@ -70,9 +70,7 @@ extension Node where Store: ~Copyable {
             let isNew = try self.replica.transaction {
                 (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Bool in
                 let device = author.identity.device
-                let isKnown = (0..<transaction.segmentCount).contains {
-                    transaction.segment(SegmentIndex(rawValue: UInt32($0))).device == device
-                }
+                let isKnown = transaction.segmentIndices.contains { transaction.segment($0).device == device }
                 return isKnown ? false : try author.introduce(in: &transaction)
             }
             if isNew { self.pumpAll() }

@@ -139,7 +139,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
             (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Start in
             var start = Start()
             // What was applied by then shows what the clock showed, too.
-            let applied = WallTime(milliseconds: transaction.latestAppliedStamp().milliseconds)
+            let applied = WallTime(milliseconds: transaction.latestAppliedStamp.milliseconds)
             start.latestShown = max(now.wall, applied, try transaction.latestShown())
             try transaction.setLatestShown(start.latestShown)
             try author.open(configuration, epoch: epoch, in: &transaction)

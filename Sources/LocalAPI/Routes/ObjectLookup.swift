@@ -89,8 +89,7 @@ package enum ObjectLookup {
         if let state = transaction as? WorkspaceState, !state.isPresent {
             return "The object \(id) was not there at that moment."
         }
-        for position in 0..<transaction.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in transaction.segmentIndices {
             guard transaction.progress(of: segment).isPending else { continue }
             return "The object \(id) is deleted, or made by a change that waits; see \"peerd status\"."
         }

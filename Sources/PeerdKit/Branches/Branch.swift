@@ -44,8 +44,7 @@ extension Branch {
             parentSeen = try transaction.closure(of: transaction.heads(of: parent))
         }
         var count = 0
-        for position in 0..<transaction.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
             guard progress.branch == opening.id, progress.hasApplied else { continue }
             // The first change of a chain introduces its author, and is no transaction.

@@ -44,22 +44,12 @@ final class LogReplay: @unchecked Sendable {
         }
     }
 
-    /// The highest effective stamp of all that is applied.
-    static func latestStamp(in transaction: borrowing some StoreTransaction) -> Stamp {
-        var latest = Stamp.zero
-        for position in 0..<transaction.segmentCount {
-            latest = max(latest, transaction.progress(of: SegmentIndex(rawValue: UInt32(position))).appliedStamp)
-        }
-        return latest
-    }
-
     /// Takes in the next piece of each segment; true when there is nothing more.
     func advance(from transaction: inout some StoreTransaction) throws -> Bool {
         try self.lock.withLock {
             var runs: [VerifiedRun] = []
             var isComplete = true
-            for position in 0..<transaction.segmentCount {
-                let index = SegmentIndex(rawValue: UInt32(position))
+            for index in transaction.segmentIndices {
                 let record = transaction.segment(index)
                 let end = try self.end(of: index, record, &transaction)
                 guard end?.sequence != record.storedSequence else { continue }
@@ -71,7 +61,7 @@ final class LogReplay: @unchecked Sendable {
                 runs.append(run)
             }
             if runs.isEmpty, !isComplete { throw StoreError.damaged("a segment hangs on nothing") }
-            try self.receive(runs, now: HybridClock.dueTime(of: Self.latestStamp(in: transaction)))
+            try self.receive(runs, now: HybridClock.dueTime(of: transaction.latestAppliedStamp))
             return isComplete
         }
     }
@@ -79,7 +69,7 @@ final class LogReplay: @unchecked Sendable {
     /// Whether the state that comes out, with what has been written meanwhile, is the one that is stored.
     func isEqual(to transaction: inout some StoreTransaction) throws -> Bool {
         while try !self.advance(from: &transaction) {}
-        let now = HybridClock.dueTime(of: Self.latestStamp(in: transaction))
+        let now = HybridClock.dueTime(of: transaction.latestAppliedStamp)
         var policy = MergePolicy(now: now, founder: self.membership.founder)
         var merge = Merge(policy)
         policy.ignoredRestamps = try merge.dueRestamps(in: &transaction)
@@ -160,8 +150,7 @@ final class LogReplay: @unchecked Sendable {
     ) throws -> [(replica: ReplicaID, sequence: UInt64, hash: Hash256)] {
         let waits = try merge.waits(in: &transaction)
         var found: [(replica: ReplicaID, sequence: UInt64, hash: Hash256)] = []
-        for position in 0..<transaction.segmentCount {
-            let index = SegmentIndex(rawValue: UInt32(position))
+        for index in transaction.segmentIndices {
             let progress = transaction.progress(of: index)
             guard progress.isPending, waits[index] == nil else { continue }
             let next = SegmentPoint(segment: index, sequence: progress.appliedSequence + 1)

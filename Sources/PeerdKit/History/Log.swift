@@ -73,8 +73,7 @@ extension ChainEnd {
         var merge = Merge(now: SystemClock.now().wall, founder: founder)
         let waits = try merge.waits(in: &transaction)
         var ends: [ChainEnd] = []
-        for position in 0..<transaction.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in transaction.segmentIndices {
             var end = ChainEnd(of: segment, in: transaction)
             if case .held? = waits[segment] { end.isHeld = true }
             ends.append(end)

@@ -149,8 +149,7 @@ private struct LogPageReading {
     mutating func readAll(in transaction: inout some StoreTransaction) throws {
         // The next change of each stretch, the one to be read next last.
         var heads: [LogPlace] = []
-        for position in 0..<transaction.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in transaction.segmentIndices {
             if let place = try self.first(of: segment, in: &transaction) { heads.append(place) }
         }
         heads.sort { self.isBehind($0, $1) }
@@ -273,8 +272,7 @@ private struct LogPageReading {
         to places: inout Set<LogPlace>,
         in transaction: inout some StoreTransaction
     ) throws {
-        for position in 0..<transaction.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
             guard progress.isPending else { continue }
             for sequence in progress.appliedSequence + 1...progress.storedSequence {

@@ -92,8 +92,8 @@ extension Moment {
         case .time(let time):
             let view = HistoryView(at: time)
             // What was merged counts from then on, whatever its own time is.
-            let hasMerged = (0..<transaction.segmentCount).contains { position in
-                let progress = transaction.progress(of: SegmentIndex(rawValue: UInt32(position)))
+            let hasMerged = transaction.segmentIndices.contains { segment in
+                let progress = transaction.progress(of: segment)
                 return progress.branch != nil && progress.countedSequence >= progress.firstSequence
             }
             return hasMerged ? HistoryView(seen: try transaction.seen(through: view.lastStamp)) : view

@@ -126,8 +126,7 @@ extension StoreTransaction {
         and second: SeenSegments
     ) throws(StoreError) -> Set<ObjectIndex> {
         var found: Set<ObjectIndex> = []
-        for position in 0..<self.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in self.segmentIndices {
             let progress = self.progress(of: segment)
             var next = max(min(first[segment], second[segment]) + 1, progress.firstSequence)
             let last = max(first[segment], second[segment])

@@ -120,8 +120,8 @@ package struct WorkspaceCounts: Hashable, Sendable {
 
     init(in transaction: inout some StoreTransaction) throws {
         self.objects = try transaction.visibleObjectCount()
-        for position in 0..<transaction.segmentCount {
-            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let record = transaction.segment(segment)
             self.changes += record.storedSequence - min(record.storedSequence, record.firstSequence - 1)
             if record.origin == nil, record.storedSequence > 0 { self.replicas += 1 }
         }

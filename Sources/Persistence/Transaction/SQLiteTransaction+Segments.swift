@@ -63,8 +63,7 @@ extension SQLiteTransaction {
         var store = self
         // Many forks may leave at one place.
         var inheritances: [SegmentPoint: SeenSegments] = [:]
-        for position in 0..<self.segmentCount {
-            let index = SegmentIndex(rawValue: UInt32(position))
+        for index in self.segmentIndices {
             guard self.progress(of: index).hasApplied else { continue }
             var trail = self.segment(index).trail
             guard trail.recent.endOfLines <= self.segmentCount else {

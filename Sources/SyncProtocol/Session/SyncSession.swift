@@ -270,8 +270,7 @@ package struct SyncSession: Sendable {
     ) -> (there: UInt64, here: UInt64)? {
         guard self.phase == .streaming else { return nil }
         var (there, here) = (UInt64(0), UInt64(0))
-        for position in 0..<transaction.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
             let held = max(self.held[segment], progress.firstSequence - 1)
             if progress.storedSequence > held { there += progress.storedSequence - held }
