@@ -194,10 +194,7 @@ struct ReplicaAuthor: ~Copyable {
         on segment: SegmentIndex? = nil,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Stamp? {
-        var clock = HybridClock()
-        for position in 0..<transaction.segmentCount {
-            clock.observe(transaction.progress(of: SegmentIndex(rawValue: UInt32(position))).appliedStamp)
-        }
+        var clock = HybridClock(last: transaction.latestAppliedStamp)
         for own in Set([self.state.activeSegment, segment].compactMap { $0 }) {
             let last = SegmentPoint(segment: own, sequence: transaction.progress(of: own).storedSequence)
             clock.observe(try transaction.header(at: last)?.stamp ?? .zero)
@@ -221,13 +218,11 @@ struct ReplicaAuthor: ~Copyable {
         let last = SegmentPoint(segment: segment, sequence: transaction.progress(of: segment).storedSequence)
         let stamp = try transaction.header(at: last)?.stamp ?? .zero
         guard HybridClock.isHeld(stamp, at: self.now) else { return false }
-        for position in 0..<(transaction.progress(of: segment).isPending ? transaction.segmentCount : 0) {
-            let index = SegmentIndex(rawValue: UInt32(position))
-            guard transaction.progress(of: index).isPending, transaction.segment(index).device != self.identity.device
-            else { continue }
-            return false
+        guard transaction.progress(of: segment).isPending else { return true }
+        let device = self.identity.device
+        return !transaction.segmentIndices.contains { other in
+            transaction.progress(of: other).isPending && transaction.segment(other).device != device
         }
-        return true
     }
 
     /// Whether our own last change claims a time that is held by our clock.
@@ -275,14 +270,13 @@ struct ReplicaAuthor: ~Copyable {
         var edits: [Edit] = [.introduce(self.identity.introduction(nonce: nonce))]
         if let branch { edits.append(.branch(.belongs(branch))) }
         try self.append(edits, stamp, [], to: id, after: nil, &merge, in: &transaction)
+        guard let index = transaction.firstSegment(of: id) else { throw .damaged("a new replica has no log") }
         if let branch {
             try self.note(id, of: branch, in: &transaction)
-            guard let index = transaction.firstSegment(of: id) else { throw .damaged("a new replica has no log") }
-            return index
+        } else {
+            try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
+            self.state.activeSegment = index
         }
-        try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
-        guard let index = transaction.firstSegment(of: id) else { throw .damaged("a new replica has no log") }
-        self.state.activeSegment = index
         return index
     }
 
