@@ -77,21 +77,7 @@ extension StoreTransaction {
         return conflicts.filter { $0.segment.rawValue == first }
     }
 
-    package func firstSegment(of id: ReplicaID) -> SegmentIndex? {
-        for position in 0..<self.segmentCount {
-            let index = SegmentIndex(rawValue: UInt32(position))
-            if self.segment(index).id == id { return index }
-        }
-        return nil
-    }
-
-    package func replicaID(_ index: SegmentIndex) -> ReplicaID { self.segment(index).id }
-
     package mutating func visibleObjectCount() throws(StoreError) -> Int { try self.visibleObjects().count }
-
-    package func origin(of index: SegmentIndex) -> SegmentOrigin? { self.segment(index).origin }
-
-    package func progress(of index: SegmentIndex) -> SegmentProgress { self.segment(index).progress }
 
     /// All segments of a replica, in the order in which they were found.
     package func segments(of id: ReplicaID) -> [SegmentIndex] {

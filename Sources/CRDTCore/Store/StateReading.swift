@@ -62,10 +62,6 @@ extension StateReading {
         }
     }
 
-    package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
-        try self.object(index).parent
-    }
-
     package mutating func visibleChildCount(of index: ObjectIndex) throws(StoreError) -> Int {
         Int(try self.object(index).visibleChildCount)
     }
