@@ -1,4 +1,5 @@
 package import CRDTCore
+internal import PeerCrypto
 
 /// Branches of the workspace: opened, merged and given up.
 extension LocalTransaction {
@@ -30,7 +31,7 @@ extension LocalTransaction {
         guard changes.count <= Limits.branchBaseCountMax else {
             throw .tooLarge(what: "changes that a branch begins with", limit: Limits.branchBaseCountMax)
         }
-        let id = BranchID(of: self.plan.user, nonce: self.nextRandom())
+        let id = BranchID(of: self.plan.user, nonce: self.entropy.nextUInt64())
         try self.plan.note(.opens(BranchOpening(id: id, parent: parent, name: name, base: changes)))
         return id
     }

@@ -10,13 +10,7 @@ extension LocalTransaction {
     /// - Returns: the number of values that are erased, without the one that the property keeps; nil if the object
     ///   never had that property.
     package mutating func erasePast(of name: String, on object: ObjectID) throws(WriteRefusal) -> Int64? {
-        if let refusal = self.refusal { throw refusal }
-        do throws(WriteRefusal) {
-            return try self.planErasure(of: name, on: object)
-        } catch {
-            self.refusal = error
-            throw error
-        }
+        try self.planning { local throws(WriteRefusal) in try local.planErasure(of: name, on: object) }
     }
 
     private mutating func planErasure(of name: String, on object: ObjectID) throws(WriteRefusal) -> Int64? {

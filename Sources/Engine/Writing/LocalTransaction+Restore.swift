@@ -18,12 +18,8 @@ extension LocalTransaction {
         of object: ObjectID,
         to view: HistoryView
     ) throws(WriteRefusal) -> RestoreReport {
-        if let refusal = self.refusal { throw refusal }
-        do throws(WriteRefusal) {
-            return try self.plan.restore(name, of: object, to: view, of: self.store, in: &self.state)
-        } catch {
-            self.refusal = error
-            throw error
+        try self.planning { local throws(WriteRefusal) in
+            try local.plan.restore(name, of: object, to: view, of: local.store, in: &local.state)
         }
     }
 
@@ -31,12 +27,8 @@ extension LocalTransaction {
     ///
     /// What came below it since then stays.
     package mutating func restore(_ object: ObjectID, to view: HistoryView) throws(WriteRefusal) -> RestoreReport {
-        if let refusal = self.refusal { throw refusal }
-        do throws(WriteRefusal) {
-            return try self.plan.restore(object, to: view, of: self.store, in: &self.state)
-        } catch {
-            self.refusal = error
-            throw error
+        try self.planning { local throws(WriteRefusal) in
+            try local.plan.restore(object, to: view, of: local.store, in: &local.state)
         }
     }
 }

@@ -9,22 +9,16 @@ extension LocalTransaction {
     ///
     /// - Returns: nil if there is no such change.
     package mutating func reverse(isRedo: Bool) throws(WriteRefusal) -> UndoReport? {
-        if let refusal = self.refusal { throw refusal }
-        do throws(WriteRefusal) {
-            let user = self.plan.user
-            let branch = self.branch
-            let history = try WriteRefusal.from { () throws(StoreError) -> History in
-                History(try self.store.view(of: branch))
+        try self.planning { local throws(WriteRefusal) in
+            let (user, branch) = (local.plan.user, local.branch)
+            let undo = try WriteRefusal.from { () throws(StoreError) -> UndoPlan? in
+                let history = History(try local.store.view(of: branch))
+                let next = try local.store.nextUndo(of: user, isRedo: isRedo, in: history)
+                guard let next else { return nil }
+                return try UndoPlan(of: next, by: user, isRedo: isRedo, history, in: &local.store)
             }
-            let next = try WriteRefusal.from { () throws(StoreError) in
-                try self.store.nextUndo(of: user, isRedo: isRedo, in: history)
-            }
-            guard let next else { return nil }
-            var plan = try UndoPlan(of: next, by: user, isRedo: isRedo, history, in: &self.store)
-            return try plan.perform(on: &self.plan, in: &self.state, &self.store)
-        } catch {
-            self.refusal = error
-            throw error
+            guard var undo else { return nil }
+            return try undo.perform(on: &local.plan, in: &local.state, &local.store)
         }
     }
 }
@@ -67,42 +61,38 @@ private struct UndoPlan {
         isRedo: Bool,
         _ history: History,
         in store: inout some StoreTransaction
-    ) throws(WriteRefusal) {
-        do throws(StoreError) {
-            let target = next.target
-            self.target = target
-            self.history = history
-            self.edits = try UndoPlan.edits(of: target, in: &store)
-            self.undo = Undo(
-                replica: store.replicaID(target.segment),
-                sequence: target.sequence,
-                hash: try UndoPlan.hash(of: target, in: &store),
-                isRedo: isRedo
+    ) throws(StoreError) {
+        let target = next.target
+        self.target = target
+        self.history = history
+        self.edits = try UndoPlan.edits(of: target, in: &store)
+        self.undo = Undo(
+            replica: store.replicaID(target.segment),
+            sequence: target.sequence,
+            hash: try UndoPlan.hash(of: target, in: &store),
+            isRedo: isRedo
+        )
+        var change = target
+        if isRedo {
+            change = try store.undo(by: user, at: target)?.change ?? target
+            self.way = .redo(try UndoneEffect(of: target, by: user, history, in: &store))
+        } else {
+            self.way = .undo(
+                with: history.leavingOut(UndoState(of: user, around: next, isUndone: false)),
+                without: history.leavingOut(UndoState(of: user, around: next, isUndone: true))
             )
-            var change = target
-            if isRedo {
-                change = try store.undo(by: user, at: target)?.change ?? target
-                self.way = .redo(try UndoneEffect(of: target, by: user, history, in: &store))
-            } else {
-                self.way = .undo(
-                    with: history.leavingOut(UndoState(of: user, around: next, isUndone: false)),
-                    without: history.leavingOut(UndoState(of: user, around: next, isUndone: true))
-                )
-            }
-            self.report = UndoReport(
-                change: Point(
-                    replica: store.replicaID(change.segment),
-                    sequence: change.sequence,
-                    name: ChangeName(try UndoPlan.hash(of: change, in: &store))
-                ),
-                stamp: try store.effectiveStamp(at: change),
-                deviceName: store.segment(change.segment).introduction?.deviceName,
-                edits: try UndoPlan.edits(of: change, in: &store),
-                kept: []
-            )
-        } catch {
-            throw .store(error)
         }
+        self.report = UndoReport(
+            change: Point(
+                replica: store.replicaID(change.segment),
+                sequence: change.sequence,
+                name: ChangeName(try UndoPlan.hash(of: change, in: &store))
+            ),
+            stamp: try store.effectiveStamp(at: change),
+            deviceName: store.segment(change.segment).introduction?.deviceName,
+            edits: try UndoPlan.edits(of: change, in: &store),
+            kept: []
+        )
     }
 
     private static func hash(
@@ -458,9 +448,7 @@ private struct UndoPlan {
     ) throws(StoreError) -> Value? {
         guard case .undo(_, var without) = self.way else { return nil }
         let key = RegisterKey(object: try store.objectIndex(of: object), name: try store.nameIndex(of: name))
-        guard let write = try without.write(at: key, in: &store) else { return nil }
-        if case .set(_, _, let value) = try store.edit(write) { return value }
-        return nil
+        return try without.value(at: key, in: &store)
     }
 
     // MARK: - Places

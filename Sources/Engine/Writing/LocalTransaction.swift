@@ -4,7 +4,7 @@ internal import PeerCrypto
 /// A transaction in the hands of a local caller: what it wants so far, and the state with that on top.
 package struct LocalTransaction: ~Copyable {
     var plan: TransactionPlan
-    private var entropy: EntropyStream
+    var entropy: EntropyStream
     /// Everything that is stored.
     var store: any StoreTransaction
     /// The state of the timeline that is written to.
@@ -16,31 +16,23 @@ package struct LocalTransaction: ~Copyable {
     /// Part of it may be in the plan, which is not written then, whatever the caller makes of the error.
     var refusal: WriteRefusal?
 
-    init(
-        plan: TransactionPlan,
-        entropy: consuming EntropyStream,
-        store: some StoreTransaction,
-        state: some StateReading,
-        branch: BranchID?
-    ) {
-        self.plan = plan
-        self.entropy = entropy
-        self.store = store
-        self.state = state
-        self.branch = branch
-    }
-
-    /// Sixty-four random bits.
-    mutating func nextRandom() -> UInt64 { self.entropy.nextUInt64() }
-
-    /// Plans a step.
-    package mutating func perform(_ step: Transaction.Step) throws(WriteRefusal) {
+    /// Plans something, unless something was refused before; keeps why this is.
+    mutating func planning<Result>(
+        _ body: (inout LocalTransaction) throws(WriteRefusal) -> Result
+    ) throws(WriteRefusal) -> Result {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {
-            try self.plan.add(step, entropy: &self.entropy, in: &self.state)
+            return try body(&self)
         } catch {
             self.refusal = error
             throw error
+        }
+    }
+
+    /// Plans a step.
+    package mutating func perform(_ step: Transaction.Step) throws(WriteRefusal) {
+        try self.planning { local throws(WriteRefusal) in
+            try local.plan.add(step, entropy: &local.entropy, in: &local.state)
         }
     }
 
