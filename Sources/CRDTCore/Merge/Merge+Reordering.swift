@@ -28,14 +28,11 @@ extension Merge {
         try self.settleMoves(in: &transaction)
         var effects: [ObjectIndex: Effect] = [:]
         var contested: Set<RegisterKey> = []
-        let places = formerStamps.keys.sorted()
-        let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
         // What is on a branch has no place in an order of the state yet.
-        for place in places where place.sequence <= transaction.progress(of: place.segment).countedSequence {
-            guard let former = formerStamps[place],
-                let run = try transaction.loadRun(of: place.segment, from: place.sequence, limits: one, signed: false),
-                let change = run.changes.first
-            else { throw .damaged("a change is missing from the log") }
+        for (place, former) in formerStamps.sorted(by: { $0.key < $1.key })
+        where place.sequence <= transaction.progress(of: place.segment).countedSequence {
+            let run = try transaction.change(at: place)
+            let change = run.changes[0]
             let stamp = try transaction.effectiveStamp(at: place)
             self.summary.restampCost += change.operationRange.count
             for position in change.operationRange where run.operations[position].kind.hasObject {
