@@ -10,12 +10,7 @@ struct VirtualSchedule<Element> {
 
     /// - Complexity: O(*n*); few things are under way between two devices.
     mutating func schedule(_ element: Element, at time: UInt64) {
-        var (low, high) = (0, self.entries.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self.entries[middle].time > time { low = middle + 1 } else { high = middle }
-        }
-        self.entries.insert((time, element), at: low)
+        self.entries.insert((time, element), at: self.entries.firstPosition { $0.time <= time })
     }
 
     mutating func next() -> (time: UInt64, element: Element)? { self.entries.popLast() }

@@ -95,13 +95,9 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
     ) throws(StoreError) -> [ObjectIndex] {
         if self.isPresent { return try self.rows.visibleChildren(of: parent, after: last, limit: limit) }
         let family = try self.family(of: parent)
-        var (low, high) = (0, family.count)
-        while let last, low < high {
-            let middle = low + (high - low) / 2
-            if last < family[middle].place { high = middle } else { low = middle + 1 }
-        }
+        let start = last.map { last in family.firstPosition { last < $0.place } } ?? 0
         var found: [ObjectIndex] = []
-        for child in family[low...] where found.count < limit {
+        for child in family[start...] where found.count < limit {
             if try self.found.history.isVisible(child.object, in: &self.rows) { found.append(child.object) }
         }
         return found

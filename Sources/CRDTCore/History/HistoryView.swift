@@ -160,18 +160,13 @@ extension StoreTransaction {
             let progress = self.progress(of: segment)
             if progress.branch != nil { hasBranches = true }
             guard progress.hasApplied, progress.branch == branch else { continue }
-            var (low, high) = (progress.firstSequence - 1, progress.appliedSequence)
-            while low < high {
-                let middle = high - (high - low) / 2
-                if try self.effectiveStamp(at: SegmentPoint(segment: segment, sequence: middle)) <= stamp {
-                    low = middle
-                } else {
-                    high = middle - 1
-                }
+            let applied = progress.firstSequence..<progress.appliedSequence + 1
+            let later = try applied.firstPosition { sequence throws(StoreError) in
+                try self.effectiveStamp(at: SegmentPoint(segment: segment, sequence: sequence)) > stamp
             }
-            guard low >= progress.firstSequence else { continue }
-            ends.append(SegmentPoint(segment: segment, sequence: low))
-            _ = seen.raise(segment, to: low)
+            guard later > progress.firstSequence else { continue }
+            ends.append(SegmentPoint(segment: segment, sequence: later - 1))
+            _ = seen.raise(segment, to: later - 1)
         }
         guard hasBranches else { return seen }
         if let branch { ends += try self.baseEnds(of: branch).map(\.point) }

@@ -233,14 +233,13 @@ extension Merge {
             guard HybridClock.isHeld(stamp, at: self.policy.now) else { continue }
             var record = transaction.segment(index)
             guard record.appliedSequence >= record.firstSequence else { continue }
-            var (low, high) = (record.firstSequence, record.appliedSequence)
-            while low < high {
-                let middle = low + (high - low) / 2
-                let stamp = try transaction.effectiveStamp(at: SegmentPoint(segment: index, sequence: middle))
-                if HybridClock.isHeld(stamp, at: self.policy.now) { high = middle } else { low = middle + 1 }
+            let before = record.firstSequence..<record.appliedSequence
+            let first = try before.firstPosition { sequence throws(StoreError) in
+                let stamp = try transaction.effectiveStamp(at: SegmentPoint(segment: index, sequence: sequence))
+                return HybridClock.isHeld(stamp, at: self.policy.now)
             }
-            withdrawn += (low...record.appliedSequence).map { SegmentPoint(segment: index, sequence: $0) }
-            let last = SegmentPoint(segment: index, sequence: low - 1)
+            withdrawn += (first...record.appliedSequence).map { SegmentPoint(segment: index, sequence: $0) }
+            let last = SegmentPoint(segment: index, sequence: first - 1)
             let isLeft = last.sequence >= record.firstSequence
             try transaction.removeCheckpoints(of: index, after: last.sequence)
             (record.trail, record.context) =

@@ -153,7 +153,7 @@ extension StoreTransaction {
     private mutating func keep(_ context: SeenSegments, at place: SegmentPoint) {
         guard var kept = self.keptContexts(of: place.segment) else { return }
         self.setKeptContexts(nil, of: place.segment)
-        let position = kept.position(of: place.sequence)
+        let position = kept.firstPosition { $0.sequence >= place.sequence }
         kept.insert(KeptContext(sequence: place.sequence, context: context), at: position)
         self.setKeptContexts(kept, of: place.segment)
     }
@@ -208,17 +208,7 @@ extension StoreTransaction {
 
 extension [KeptContext] {
     fileprivate func context(at sequence: UInt64) -> SeenSegments? {
-        let position = self.position(of: sequence)
+        let position = self.firstPosition { $0.sequence >= sequence }
         return position < self.count && self[position].sequence == sequence ? self[position].context : nil
-    }
-
-    /// Where the context of a change is, or would be.
-    fileprivate func position(of sequence: UInt64) -> Int {
-        var (low, high) = (0, self.count)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if self[middle].sequence < sequence { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }

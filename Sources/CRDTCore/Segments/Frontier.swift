@@ -62,19 +62,10 @@ package struct Frontier: Hashable, Sendable {
 
     /// The entries whose replica ids lie from `lower` up to but not including `upper` (nil: no bound).
     package func entries(from lower: ReplicaID, to upper: ReplicaID?) -> ArraySlice<FrontierEntry> {
-        let start = self.position(of: lower)
-        let end = upper.map { self.position(of: $0) } ?? self.entries.endIndex
+        // A message may ask for thousands of ranges.
+        let start = self.entries.firstPosition { $0.replica >= lower }
+        let end = upper.map { upper in self.entries.firstPosition { $0.replica >= upper } } ?? self.entries.endIndex
         return self.entries[start..<max(start, end)]
-    }
-
-    /// Where the first entry stands whose id is not below this one: a message may ask for thousands of ranges.
-    private func position(of id: ReplicaID) -> Int {
-        var (low, high) = (self.entries.startIndex, self.entries.endIndex)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if self.entries[middle].replica < id { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 
     /// A hash over entries: equal for equal entries, and only for them.

@@ -72,15 +72,3 @@ package struct RestampedChain: Sendable {
         return news
     }
 }
-
-extension Array {
-    /// The first position from which on all elements fulfil a condition, where they are ordered by it.
-    package func firstPosition(where condition: (Element) -> Bool) -> Int {
-        var (low, high) = (0, self.count)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if condition(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
-    }
-}

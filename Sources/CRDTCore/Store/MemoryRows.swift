@@ -205,7 +205,7 @@ struct MemoryMoves: Sendable {
         for positions in self.byObject {
             if let last = positions.last, !self.table[Int(last)].isEffective { found.append(self.table[Int(last)]) }
         }
-        return found.sorted { Self.precedes($0.write, $1.write, segments) }
+        return found.sorted { WriteOrder.precedes($0.write, $1.write, segments) }
     }
 
     /// Takes out the move that an operation is; returns where it stood in the order.
@@ -229,7 +229,7 @@ struct MemoryMoves: Sendable {
         guard !self.added.isEmpty else { return }
         if self.added.count == 1 { return self.orderOne(self.added[0], segments) }
         let fresh = self.added.sorted {
-            Self.precedes(self.table[Int($0)].write, self.table[Int($1)].write, segments)
+            WriteOrder.precedes(self.table[Int($0)].write, self.table[Int($1)].write, segments)
         }
         self.added = []
         var late: [ObjectIndex: [Int32]] = [:]
@@ -240,7 +240,7 @@ struct MemoryMoves: Sendable {
                 self.byObject += Array(repeating: [], count: object + 1 - self.byObject.count)
             }
             if let last = self.byObject[object].last,
-                Self.precedes(move.write, self.table[Int(last)].write, segments)
+                WriteOrder.precedes(move.write, self.table[Int(last)].write, segments)
             {
                 late[move.object, default: []].append(position)
             } else {
@@ -274,7 +274,7 @@ struct MemoryMoves: Sendable {
 
     private func merge(_ fresh: [Int32], into sorted: inout [Int32], _ segments: [SegmentRecord]) {
         func precedes(_ left: Int32, _ right: Int32) -> Bool {
-            Self.precedes(self.table[Int(left)].write, self.table[Int(right)].write, segments)
+            WriteOrder.precedes(self.table[Int(left)].write, self.table[Int(right)].write, segments)
         }
         guard let last = sorted.last, let first = fresh.first, !precedes(last, first) else {
             sorted += fresh
@@ -302,23 +302,6 @@ struct MemoryMoves: Sendable {
         after write: WriteReference,
         _ segments: [SegmentRecord]
     ) -> Int {
-        var range = 0..<positions.count
-        while !range.isEmpty {
-            let middle = range.lowerBound + range.count / 2
-            if Self.precedes(write, self.table[Int(positions[middle])].write, segments) {
-                range = range.lowerBound..<middle
-            } else {
-                range = middle + 1..<range.upperBound
-            }
-        }
-        return range.lowerBound
-    }
-
-    private static func precedes(
-        _ left: WriteReference,
-        _ right: WriteReference,
-        _ segments: [SegmentRecord]
-    ) -> Bool {
-        WriteOrder.precedes(left, right, segments)
+        positions.firstPosition { WriteOrder.precedes(write, self.table[Int($0)].write, segments) }
     }
 }

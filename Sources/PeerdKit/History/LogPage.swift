@@ -166,22 +166,19 @@ private struct LogPageReading {
     /// The first change of a stretch that is not wholly before the page.
     private func first(of segment: SegmentIndex, in transaction: inout some StoreTransaction) throws -> LogPlace? {
         let record = transaction.segment(segment)
-        var (low, high) = (record.firstSequence, record.storedSequence + 1)
-        guard low < high else { return nil }
+        guard record.firstSequence <= record.storedSequence else { return nil }
         guard let after = self.after else {
             let sequence = self.newestFirst ? record.storedSequence : record.firstSequence
             return try LogPlace(of: SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
         }
         // The first change that begins behind the place.
-        let (firstSequence, end) = (low, high)
-        while low < high {
-            let middle = low + (high - low) / 2
-            let place = try LogPlace(of: SegmentPoint(segment: segment, sequence: middle), in: &transaction)
-            if after < place { high = middle } else { low = middle + 1 }
+        let stored = record.firstSequence..<record.storedSequence + 1
+        let next = try stored.firstPosition { sequence in
+            try after < LogPlace(of: SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
         }
         // The one before it begins at or before the place, and may reach beyond it.
-        let sequence = low > firstSequence ? low - 1 : (self.newestFirst ? nil : low)
-        guard let sequence, sequence < end else { return nil }
+        let sequence = next > stored.lowerBound ? next - 1 : (self.newestFirst ? nil : next)
+        guard let sequence, stored.contains(sequence) else { return nil }
         return try LogPlace(of: SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
     }
 

@@ -248,13 +248,9 @@ enum LongestRise {
         var ends: [Int] = []
         var before = [Int?](repeating: nil, count: numbers.count)
         for (place, number) in numbers.enumerated() {
-            var (low, high) = (0, ends.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if numbers[ends[middle]] < number { low = middle + 1 } else { high = middle }
-            }
-            before[place] = low > 0 ? ends[low - 1] : nil
-            if low == ends.count { ends.append(place) } else { ends[low] = place }
+            let end = ends.firstPosition { numbers[$0] >= number }
+            before[place] = end > 0 ? ends[end - 1] : nil
+            if end == ends.count { ends.append(place) } else { ends[end] = place }
         }
         var rise: [Int] = []
         var next = ends.last
