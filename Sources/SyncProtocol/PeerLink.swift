@@ -69,12 +69,6 @@ package struct PeerLink: ~Copyable, Sendable {
         var greeting: HandshakeFraming.Greeting
     }
 
-    private init(phase: consuming Phase, ownStatic: StaticKey, greeting: HandshakeFraming.Greeting? = nil) {
-        self.phase = phase
-        self.ownStatic = ownStatic
-        self.greeting = greeting
-    }
-
     /// The side that was dialled.
     package static func answering(ownStatic: StaticKey) -> PeerLink {
         PeerLink(phase: .awaitingGreeting(HandshakeReader(awaitsGreeting: true)), ownStatic: ownStatic)

@@ -42,12 +42,6 @@ package struct RunIndexes: Sendable {
     package var segment: SegmentIndex
     package var objects: [ObjectIndex]
     package var names: [NameIndex]
-
-    package init(segment: SegmentIndex, objects: [ObjectIndex], names: [NameIndex]) {
-        self.segment = segment
-        self.objects = objects
-        self.names = names
-    }
 }
 
 /// One transaction's view of a store: rows by key.

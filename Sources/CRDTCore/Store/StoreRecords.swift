@@ -423,26 +423,6 @@ package struct SegmentProgress: Hashable, Sendable {
     /// The next segment of the same replica.
     package var next: SegmentIndex?
 
-    package init(
-        firstSequence: UInt64,
-        storedSequence: UInt64,
-        appliedSequence: UInt64,
-        countedSequence: UInt64,
-        branch: BranchID?,
-        appliedStamp: Stamp,
-        firstRaised: UInt64?,
-        next: SegmentIndex?
-    ) {
-        self.firstSequence = firstSequence
-        self.storedSequence = storedSequence
-        self.appliedSequence = appliedSequence
-        self.countedSequence = countedSequence
-        self.branch = branch
-        self.appliedStamp = appliedStamp
-        self.firstRaised = firstRaised
-        self.next = next
-    }
-
     /// Whether changes are applied that do not count in the main state.
     package var hasUnmerged: Bool { self.countedSequence < self.appliedSequence }
 

@@ -12,48 +12,18 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     package let user: UserID
     package let certificates: [DeviceCertificate]
     package let signingKey: SigningKey
-    package let staticKey: AgreementKey
+    package private(set) var staticKey: AgreementKey
     /// What all members of the workspace have in common, so that those who have not met know each other for members.
     package let membershipKey: SecretBytes
     /// The user's root key, on the device where the user was made.
     let userKey: SigningKey?
 
-    private init(
-        name: String,
-        founder: UserID,
-        workspaceNonce: Bytes16,
-        user: UserID,
-        certificates: [DeviceCertificate],
-        signingKey: consuming SigningKey,
-        staticKey: consuming AgreementKey,
-        membershipKey: consuming SecretBytes,
-        userKey: consuming SigningKey?
-    ) {
-        self.name = name
-        self.founder = founder
-        self.workspaceNonce = workspaceNonce
-        self.user = user
-        self.certificates = certificates
-        self.signingKey = signingKey
-        self.staticKey = staticKey
-        self.membershipKey = membershipKey
-        self.userKey = userKey
-    }
-
     /// The same identity, whose keys look into a memo for what they agree on.
     consuming func remembering(in memo: (any CryptographyMemo)?) -> DeviceIdentity {
         guard let memo else { return self }
-        return DeviceIdentity(
-            name: self.name,
-            founder: self.founder,
-            workspaceNonce: self.workspaceNonce,
-            user: self.user,
-            certificates: self.certificates,
-            signingKey: self.signingKey.duplicate(),
-            staticKey: self.staticKey.remembering(in: memo),
-            membershipKey: self.membershipKey.duplicate(),
-            userKey: self.userKey?.duplicate()
-        )
+        var identity = self
+        identity.staticKey = identity.staticKey.remembering(in: memo)
+        return identity
     }
 
     /// The workspace this device is a member of.

@@ -7,19 +7,12 @@ package struct CompactionRun: Sendable {
     package let horizon: WallTime
     /// Machines that have not stored everything: what they lack is kept.
     package let lackingNames: [String]
-    private let isDryRun: Bool
+    fileprivate let isDryRun: Bool
     fileprivate var compaction: Compaction
     fileprivate var next: SegmentPoint? = Compaction.start
 
     package var summary: Compaction.Summary { self.compaction.summary }
     package var isDone: Bool { self.next == nil }
-
-    fileprivate init(horizon: WallTime, lackingNames: [String], isDryRun: Bool, _ compaction: Compaction) {
-        (self.horizon, self.lackingNames) = (horizon, lackingNames)
-        (self.isDryRun, self.compaction) = (isDryRun, compaction)
-    }
-
-    fileprivate var changesNothing: Bool { self.isDryRun }
 }
 
 extension Node where Store: ~Copyable {
@@ -53,7 +46,7 @@ extension Node where Store: ~Copyable {
         let compaction = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             try Compaction(horizon: stamp, acknowledged: seen, isDryRun: isDryRun, in: &transaction)
         }
-        return CompactionRun(horizon: horizon, lackingNames: lacking, isDryRun: isDryRun, compaction)
+        return CompactionRun(horizon: horizon, lackingNames: lacking, isDryRun: isDryRun, compaction: compaction)
     }
 
     /// Runs some of these functions on the node where it is.
@@ -75,7 +68,7 @@ extension Node where Store: ~Copyable {
         guard let place = run.next else { return }
         var (stepped, merge) = (run, Merge(now: now.wall, founder: self.replica.author.membership.founder))
         let cryptography = self.cryptography
-        if run.changesNothing {
+        if run.isDryRun {
             try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 stepped.next = try stepped.compaction.step(from: place, &merge, in: &transaction, cryptography)
             }

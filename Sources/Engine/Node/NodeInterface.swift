@@ -173,12 +173,6 @@ package struct WriteReceipt: Hashable, Sendable {
     /// Objects that the transaction made, in the order of its creations.
     package var created: [ObjectID]
     package var operationCount: Int
-
-    package init(dot: Dot?, created: [ObjectID], operationCount: Int) {
-        self.dot = dot
-        self.created = created
-        self.operationCount = operationCount
-    }
 }
 
 /// Why a write was not done.

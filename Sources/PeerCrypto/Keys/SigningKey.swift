@@ -6,7 +6,9 @@ package struct SigningKey: ~Copyable, Sendable {
     package let publicKey: Ed25519.PublicKey
     /// Seed and public key, in the form libsodium signs with.
     private let expanded: SecretBytes
+}
 
+extension SigningKey {
     /// Makes the key that belongs to a seed; nil unless the seed has 32 bytes.
     package init?(seed: borrowing SecretBytes) {
         guard seed.count == Ed25519.seedByteCount else { return nil }
@@ -15,12 +17,9 @@ package struct SigningKey: ~Copyable, Sendable {
             _ = crypto_sign_ed25519_seed_keypair(&publicKey, expanded.bytePointer!, seed.bytePointer)
         }
         guard let publicKey = Ed25519.PublicKey(publicKey) else { return nil }
-        self.publicKey = publicKey
-        self.expanded = expanded
+        self.init(publicKey: publicKey, expanded: expanded)
     }
-}
 
-extension SigningKey {
     /// Signs a message; the same message always gets the same signature.
     package func sign(_ message: UnsafeRawBufferPointer) -> Ed25519.Signature {
         let bytes = [UInt8](unsafeUninitializedCapacity: Ed25519.signatureByteCount) { buffer, initializedCount in
@@ -49,10 +48,5 @@ extension SigningKey {
     /// A second, independent owner of the same key.
     package func duplicate() -> SigningKey {
         SigningKey(publicKey: self.publicKey, expanded: self.expanded.duplicate())
-    }
-
-    private init(publicKey: Ed25519.PublicKey, expanded: consuming SecretBytes) {
-        self.publicKey = publicKey
-        self.expanded = expanded
     }
 }

@@ -36,7 +36,9 @@ package struct AgreementKey: ~Copyable, Sendable {
     package let publicKey: X25519.PublicKey
     private let secret: SecretBytes
     private let memo: (any AgreementMemo)?
+}
 
+extension AgreementKey {
     /// Makes the key that belongs to a seed; nil unless the seed has 32 bytes.
     ///
     /// `memo`: where what it agrees on is remembered; nil outside simulations.
@@ -47,13 +49,9 @@ package struct AgreementKey: ~Copyable, Sendable {
             crypto_scalarmult_curve25519_base(&publicKey, seed.bytePointer) == 0,
             let publicKey = X25519.PublicKey(publicKey)
         else { return nil }
-        self.publicKey = publicKey
-        self.secret = seed.duplicate()
-        self.memo = memo
+        self.init(publicKey: publicKey, secret: seed.duplicate(), memo: memo)
     }
-}
 
-extension AgreementKey {
     /// The secret shared with the owner of a public key.
     ///
     /// Nil where the result would be all zeros, which a dishonest peer can bring about whatever our key is.
@@ -84,11 +82,5 @@ extension AgreementKey {
     /// The same key, which looks into a memo before it computes what it agrees on.
     package func remembering(in memo: any AgreementMemo) -> AgreementKey {
         AgreementKey(publicKey: self.publicKey, secret: self.secret.duplicate(), memo: memo)
-    }
-
-    private init(publicKey: X25519.PublicKey, secret: consuming SecretBytes, memo: (any AgreementMemo)?) {
-        self.publicKey = publicKey
-        self.secret = secret
-        self.memo = memo
     }
 }

@@ -6,30 +6,17 @@ struct NoiseSymmetricState: ~Copyable, Sendable {
     /// The hash of everything both sides have seen so far.
     private(set) var transcriptHash: [UInt8]
     private var cipher: NoiseCipherState?
-
-    init(protocolName: String) {
-        let name = Array(protocolName.utf8)
-        if name.count <= SHA512.digestByteCount {
-            self.transcriptHash = name + repeatElement(0, count: SHA512.digestByteCount - name.count)
-        } else {
-            self.transcriptHash = SHA512.hash(name)
-        }
-        self.chainingKey = SecretBytes(self.transcriptHash)
-        self.cipher = nil
-    }
-
-    private init(
-        chainingKey: consuming SecretBytes,
-        transcriptHash: [UInt8],
-        cipher: consuming NoiseCipherState?
-    ) {
-        self.chainingKey = chainingKey
-        self.transcriptHash = transcriptHash
-        self.cipher = cipher
-    }
 }
 
 extension NoiseSymmetricState {
+    init(protocolName: String) {
+        let name = Array(protocolName.utf8)
+        let hash =
+            name.count <= SHA512.digestByteCount
+            ? name + repeatElement(0, count: SHA512.digestByteCount - name.count) : SHA512.hash(name)
+        self.init(chainingKey: SecretBytes(hash), transcriptHash: hash, cipher: nil)
+    }
+
     /// Both ciphers of a finished handshake: what the initiator and what the responder seals with.
     struct Ciphers: ~Copyable {
         var ofInitiator: NoiseCipherState
