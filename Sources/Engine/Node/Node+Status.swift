@@ -137,23 +137,10 @@ extension NodeStatus {
             device: identity.device,
             deviceName: identity.name,
             user: identity.user,
-            replica: nil,
             frontier: view.frontier.entries,
             peers: names.sorted { $0.key < $1.key }.map { PeerStatus(device: $0.key, name: $0.value) },
-            failingAddresses: [],
-            isDialling: false,
             waits: view.waits,
-            forks: view.forks,
-            isClockConfirmed: false,
-            traffic: Traffic(),
-            counters: NodeCounters()
+            forks: view.forks
         )
-    }
-}
-
-extension PeerStatus {
-    /// A device of which only its name is known.
-    fileprivate init(device: DeviceID, name: String) {
-        self.init(device: device, name: name, isConnected: false, traffic: Traffic(), hasAnswered: false)
     }
 }

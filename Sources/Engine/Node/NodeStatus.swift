@@ -11,9 +11,9 @@ package struct NodeStatus: Hashable, Sendable {
     package var frontier: [FrontierEntry]
     package var peers: [PeerStatus]
     /// Addresses that the user named and that lead to no session.
-    package var failingAddresses: [AddressStatus]
+    package var failingAddresses: [AddressStatus] = []
     /// Whether some connection is being opened, or will be since everyone was to be dialled.
-    package var isDialling: Bool
+    package var isDialling = false
     /// Chains that are stored but not applied, and why.
     package var waits: [ReplicaWait]
     /// Replicas whose chains have forked.
@@ -21,19 +21,19 @@ package struct NodeStatus: Hashable, Sendable {
     /// What our clock has shown, if it was set back since and nothing says that it is right now.
     package var clockSetBackFrom: WallTime?
     /// Whether another device's clock shows the same as ours, and fewer show a later time.
-    package var isClockConfirmed: Bool
+    package var isClockConfirmed = false
     /// Why the last write or merge failed; nil if it did not.
     package var storeFailure: StoreError?
     /// Counters over all connections since the start.
-    package var traffic: Traffic
-    package var counters: NodeCounters
+    package var traffic = Traffic()
+    package var counters = NodeCounters()
 }
 
 /// Another device of the workspace.
 package struct PeerStatus: Hashable, Sendable {
     package var device: DeviceID
     package var name: String
-    package var isConnected: Bool
+    package var isConnected = false
     package var address: NetworkAddress?
     package var lastSeen: WallTime?
     /// How far its clock is ahead of ours; nil if that is not known.
@@ -44,9 +44,9 @@ package struct PeerStatus: Hashable, Sendable {
     package var missingHereCount: UInt64?
     /// Until when it holds changes that are in force here, by its clock; nil if it holds none.
     package var holdsUntil: WallTime?
-    package var traffic: Traffic
+    package var traffic = Traffic()
     /// Whether it has answered since everyone was to be met; what it had written by then has come.
-    package var hasAnswered: Bool
+    package var hasAnswered = false
     /// Whether two machines with its keys run at a time.
     package var hasCopies = false
 
