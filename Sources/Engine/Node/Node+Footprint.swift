@@ -21,23 +21,17 @@ package struct NodeFootprint: Hashable, Sendable {
 
     /// Which limit is passed, in words; nil if none is.
     package var excess: String? {
-        if self.connectionCount > ConnectionLimits.countMax { return "\(self.connectionCount) connections" }
-        if self.halfOpenCount > ConnectionLimits.halfOpenCountMax {
-            return "\(self.halfOpenCount) half-open connections"
-        }
-        // What was handed over last may have passed the limit; nothing more is.
-        if self.unsentByteCount > TransferLimits.unsentByteCountLimit + (2 << 20) {
-            return "\(self.unsentByteCount) bytes that a peer does not take"
-        }
-        if self.unknownEntryCount > TransferLimits.unknownEntryCountMax {
-            return "\(self.unknownEntryCount) entries that mean nothing"
-        }
-        if self.openSpanCount > TransferLimits.openSpanCountMax { return "\(self.openSpanCount) open ranges" }
-        if self.givenChangeCount > TransferLimits.givenChangeCountMax {
-            return "\(self.givenChangeCount) changes to be sent once more"
-        }
-        if self.inviteCount > Invite.openCountMax { return "\(self.inviteCount) invites" }
-        return nil
+        let measures = [
+            (self.connectionCount, ConnectionLimits.countMax, "connections"),
+            (self.halfOpenCount, ConnectionLimits.halfOpenCountMax, "half-open connections"),
+            // What was handed over last may have passed the limit; nothing more is.
+            (self.unsentByteCount, TransferLimits.unsentByteCountLimit + (2 << 20), "bytes that a peer does not take"),
+            (self.unknownEntryCount, TransferLimits.unknownEntryCountMax, "entries that mean nothing"),
+            (self.openSpanCount, TransferLimits.openSpanCountMax, "open ranges"),
+            (self.givenChangeCount, TransferLimits.givenChangeCountMax, "changes to be sent once more"),
+            (self.inviteCount, Invite.openCountMax, "invites"),
+        ]
+        return measures.first { count, limit, _ in count > limit }.map { count, _, what in "\(count) \(what)" }
     }
 }
 
