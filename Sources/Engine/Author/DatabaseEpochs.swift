@@ -20,17 +20,13 @@ package struct DatabaseEpochs: Hashable, Sendable {
 
     package init() {}
 
-    /// Nil if the bytes are none that `encoded` gives.
-    package init?(decoding bytes: [UInt8]) {
+    /// Reads what `encoded` gives.
+    package init(decoding bytes: [UInt8]) throws(WireError) {
         var reader = ByteReader(bytes)
-        do throws(WireError) {
-            while reader.remaining > 0 {
-                let (name, start) = (try reader.bigEndian() as UInt64, Int64(exactly: try reader.varint()))
-                guard let start, self.epochs.last.map({ $0.start < start }) ?? true else { return nil }
-                self.epochs.append(Epoch(name: name, start: start))
-            }
-        } catch {
-            return nil
+        while reader.remaining > 0 {
+            let (name, start) = (try reader.bigEndian() as UInt64, Int64(exactly: try reader.varint()))
+            guard let start, self.epochs.last.map({ $0.start < start }) ?? true else { throw .notCanonical }
+            self.epochs.append(Epoch(name: name, start: start))
         }
     }
 

@@ -21,7 +21,7 @@ extension ReplicaAuthor {
         // The token of a database that was put back or copied is an old one, or the other's.
         let token = try transaction.fact(NodeFact.storeToken)
         let isCopy = token.map { !configuration.acceptedTokens.contains($0) } ?? false
-        var history = try transaction.fact(NodeFact.history).flatMap { DatabaseEpochs(decoding: $0) }
+        var history = try transaction.fact(NodeFact.history).flatMap { try? DatabaseEpochs(decoding: $0) }
         history = history ?? DatabaseEpochs()
         history?.begin(epoch, after: transaction.lastCommit)
         try transaction.setFact(NodeFact.history, history?.encoded)

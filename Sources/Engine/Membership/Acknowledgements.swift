@@ -7,23 +7,19 @@ struct Acknowledgements: Hashable {
 
     init() {}
 
-    /// Reads what was stored; nil if it is nothing of ours.
-    init?(decoding bytes: [UInt8]) {
+    /// Reads what was stored.
+    init(decoding bytes: [UInt8]) throws(WireError) {
         var reader = ByteReader(bytes)
-        do throws(WireError) {
-            while reader.remaining > 0 {
-                let device = DeviceID(bytes: try reader.bytes32())
-                var segments = SeenSegments()
-                for _ in 0..<(try reader.count(atMost: reader.remaining)) {
-                    let segment = try reader.count(atMost: Int(UInt32.max - 1))
-                    let sequence = try reader.varint()
-                    guard (1...Limits.sequenceMax).contains(sequence) else { return nil }
-                    _ = segments.raise(SegmentIndex(rawValue: UInt32(segment)), to: sequence)
-                }
-                self.seen[device] = segments
+        while reader.remaining > 0 {
+            let device = DeviceID(bytes: try reader.bytes32())
+            var segments = SeenSegments()
+            for _ in 0..<(try reader.count(atMost: reader.remaining)) {
+                let segment = try reader.count(atMost: Int(UInt32.max - 1))
+                let sequence = try reader.varint()
+                guard (1...Limits.sequenceMax).contains(sequence) else { throw .overLimit }
+                _ = segments.raise(SegmentIndex(rawValue: UInt32(segment)), to: sequence)
             }
-        } catch {
-            return nil
+            self.seen[device] = segments
         }
     }
 

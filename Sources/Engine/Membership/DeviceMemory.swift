@@ -15,23 +15,18 @@ package struct DeviceMemory: Hashable, Sendable {
 
     init() {}
 
-    /// Reads what was stored; nil if it is nothing of ours.
-    init?(decoding bytes: [UInt8]) {
+    /// Reads what was stored.
+    init(decoding bytes: [UInt8]) throws(WireError) {
         var reader = ByteReader(bytes)
-        do throws(WireError) {
-            while reader.remaining > 0 {
-                let device = DeviceID(bytes: try reader.bytes32())
-                let keys = PeerKeys(device: device, staticKey: StaticKey(bytes: try reader.bytes32()))
-                let flags = try reader.byte()
-                var milliseconds: UInt64 = 0
-                for _ in 0..<8 { milliseconds = milliseconds << 8 | UInt64(try reader.byte()) }
-                self.entries[keys] = Entry(
-                    lastSeen: flags & Self.wasSeenFlag == 0 ? nil : WallTime(milliseconds: milliseconds),
-                    isForgotten: flags & Self.isForgottenFlag != 0
-                )
-            }
-        } catch {
-            return nil
+        while reader.remaining > 0 {
+            let device = DeviceID(bytes: try reader.bytes32())
+            let keys = PeerKeys(device: device, staticKey: StaticKey(bytes: try reader.bytes32()))
+            let flags = try reader.byte()
+            let milliseconds = try reader.bigEndian()
+            self.entries[keys] = Entry(
+                lastSeen: flags & Self.wasSeenFlag == 0 ? nil : WallTime(milliseconds: milliseconds),
+                isForgotten: flags & Self.isForgottenFlag != 0
+            )
         }
     }
 

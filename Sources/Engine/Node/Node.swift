@@ -146,9 +146,9 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
             start.admissions.paired = try PairedDevice.all(in: &transaction, at: now)
             start.admissions.invites = try OpenInvite.all(in: &transaction, at: now)
             start.addresses = try transaction.addresses()
-            start.devices = try transaction.fact(NodeFact.devices).flatMap { DeviceMemory(decoding: $0) }
+            start.devices = try transaction.fact(NodeFact.devices).flatMap { try? DeviceMemory(decoding: $0) }
             start.acknowledgements = try transaction.fact(NodeFact.acknowledgements)
-                .flatMap { Acknowledgements(decoding: $0) }
+                .flatMap { try? Acknowledgements(decoding: $0) }
             return start
         }
         self.clock = ClockEvidence(latestShown: start.latestShown)

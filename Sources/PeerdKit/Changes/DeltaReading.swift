@@ -47,7 +47,7 @@ package struct DeltaReading {
     }
 
     private func history(in transaction: inout SQLiteTransaction) throws -> DatabaseEpochs {
-        guard let history = try transaction.fact(NodeFact.history).flatMap({ DatabaseEpochs(decoding: $0) }) else {
+        guard let history = try transaction.fact(NodeFact.history).flatMap({ try? DatabaseEpochs(decoding: $0) }) else {
             throw StoreError.damaged("the database does not say which one it is")
         }
         return history
