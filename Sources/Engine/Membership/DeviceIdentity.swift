@@ -137,12 +137,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         self.founder.bytes.append(to: &bytes)
         self.workspaceNonce.append(to: &bytes)
         self.user.bytes.append(to: &bytes)
-        bytes.appendVarint(UInt64(self.certificates.count))
-        for certificate in self.certificates {
-            certificate.device.bytes.append(to: &bytes)
-            certificate.staticKey.bytes.append(to: &bytes)
-            bytes.append(contentsOf: certificate.signature.array)
-        }
+        self.certificates.encode(to: &bytes)
         return self.appendingSeeds(to: bytes)
     }
 
@@ -194,16 +189,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             let founder = UserID(bytes: try reader.bytes32())
             let nonce = try reader.bytes16()
             let user = UserID(bytes: try reader.bytes32())
-            var certificates: [DeviceCertificate] = []
-            for _ in 0..<(try reader.count(atMost: Limits.certificateCountMax)) {
-                certificates.append(
-                    DeviceCertificate(
-                        device: DeviceID(bytes: try reader.bytes32()),
-                        staticKey: StaticKey(bytes: try reader.bytes32()),
-                        signature: try reader.signature()
-                    )
-                )
-            }
+            let certificates = try [DeviceCertificate](decoding: &reader)
             try reader.finish()
             let seeds = start + publicPart.count
             guard let signingSeed = secret.part(offset: seeds, count: 32),

@@ -87,26 +87,12 @@ extension Hello {
 
 extension Welcome {
     fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
-        let founder = UserID(bytes: try reader.bytes32())
-        let nonce = try reader.bytes16()
-        let user = UserID(bytes: try reader.bytes32())
-        let membershipKey = try reader.bytes32()
-        var certificates: [DeviceCertificate] = []
-        for _ in 0..<(try reader.count(atMost: Limits.certificateCountMax)) {
-            certificates.append(
-                DeviceCertificate(
-                    device: DeviceID(bytes: try reader.bytes32()),
-                    staticKey: StaticKey(bytes: try reader.bytes32()),
-                    signature: try reader.signature()
-                )
-            )
-        }
         self.init(
-            founder: founder,
-            workspaceNonce: nonce,
-            user: user,
-            membershipKey: membershipKey,
-            certificates: certificates
+            founder: UserID(bytes: try reader.bytes32()),
+            workspaceNonce: try reader.bytes16(),
+            user: UserID(bytes: try reader.bytes32()),
+            membershipKey: try reader.bytes32(),
+            certificates: try [DeviceCertificate](decoding: &reader)
         )
     }
 }

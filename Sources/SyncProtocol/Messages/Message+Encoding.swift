@@ -82,12 +82,7 @@ extension Welcome {
         self.workspaceNonce.append(to: &bytes)
         self.user.bytes.append(to: &bytes)
         self.membershipKey.append(to: &bytes)
-        bytes.appendVarint(UInt64(self.certificates.count))
-        for certificate in self.certificates {
-            certificate.device.bytes.append(to: &bytes)
-            certificate.staticKey.bytes.append(to: &bytes)
-            bytes.append(contentsOf: certificate.signature.array)
-        }
+        self.certificates.encode(to: &bytes)
     }
 }
 
