@@ -145,17 +145,17 @@ package struct PeerLink: ~Copyable, Sendable {
 
     /// Seals a message; empty if the link is not open.
     package mutating func seal(_ message: Message, now: UInt64) -> [UInt8] {
-        self.withChannel { channel in channel.seal(message.encoded(), now: now) }
+        self.seal(encoded: message.encoded(), now: now)
     }
 
     /// Seals a message that is encoded already.
     package mutating func seal(encoded message: [UInt8], now: UInt64) -> [UInt8] {
-        self.withChannel { channel in channel.seal(message, now: now) }
+        self.withChannel { channel in channel.seal(message, now: now) } ?? []
     }
 
     /// Says goodbye: nothing can be sent afterwards.
     package mutating func close(now: UInt64) -> [UInt8] {
-        self.withChannel { channel in channel.close(now: now) }
+        self.withChannel { channel in channel.close(now: now) } ?? []
     }
 
     /// Takes the phase out to go on from it; until another is put back the link has ended.
@@ -163,20 +163,12 @@ package struct PeerLink: ~Copyable, Sendable {
         exchange(&self.phase, with: .ended)
     }
 
-    private mutating func withChannel(_ body: (inout SealedChannel) -> [UInt8]) -> [UInt8] {
-        switch self.takePhase() {
-        case .open(var channel):
-            let bytes = body(&channel)
-            self.phase = .open(channel)
-            return bytes
-        case .awaitingGreeting(let reader):
-            self.phase = .awaitingGreeting(reader)
-        case .handshaking(let handshaking):
-            self.phase = .handshaking(handshaking)
-        case .ended:
-            self.phase = .ended
-        }
-        return []
+    /// Does something with the channel; nil if the link is not open.
+    private mutating func withChannel<Result>(_ body: (inout SealedChannel) -> Result) -> Result? {
+        guard !self.isShakingHands, case .open(var channel) = self.takePhase() else { return nil }
+        let result = body(&channel)
+        self.phase = .open(channel)
+        return result
     }
 
     /// Whether keys are still agreed on: only then what arrives is to be taken with an authority.
@@ -342,15 +334,7 @@ package struct PeerLink: ~Copyable, Sendable {
     }
 
     private mutating func open(_ bytes: [UInt8], now: UInt64, _ output: inout Output) {
-        let opened: SealedChannel.Opened
-        switch self.takePhase() {
-        case .open(var channel):
-            opened = channel.open(bytes, now: now)
-            self.phase = .open(channel)
-        case .awaitingGreeting: return
-        case .handshaking: return
-        case .ended: return
-        }
+        guard let opened = self.withChannel({ channel in channel.open(bytes, now: now) }) else { return }
         if !opened.stream.isEmpty { output.isAuthentic = true }
         self.reader.append(opened.stream)
         do throws(WireError) {
