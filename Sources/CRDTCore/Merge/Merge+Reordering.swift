@@ -134,7 +134,7 @@ extension Merge {
         guard let current = try transaction.look(at: object, { $0.creation?.write }) else { return }
         var first = current
         for write in try transaction.creations(of: object)
-        where try self.precedes(write, first, creationsOf: object, in: &transaction) { first = write }
+        where try transaction.creation(write, of: object, precedes: first) { first = write }
         guard first != current, case .create(_, let type, let kind) = try transaction.edit(first) else { return }
         let (typeName, kindName) = (try transaction.nameIndex(of: type), try transaction.nameIndex(of: kind))
         try transaction.update(object) { record in

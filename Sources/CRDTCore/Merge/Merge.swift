@@ -523,19 +523,10 @@ package struct Merge {
         let type = try transaction.nameIndex(of: type)
         let kind = try transaction.nameIndex(of: kind)
         let current = try transaction.look(at: object) { $0.creation }
-        if let current, try !self.precedes(write, current.write, creationsOf: object, in: &transaction) { return }
+        if let current, try !transaction.creation(write, of: object, precedes: current.write) { return }
         try transaction.update(object) { record in
             record.creation = ObjectRecord.Creation(write: write, type: type, kind: kind)
         }
-    }
-
-    func precedes(
-        _ new: WriteReference,
-        _ current: WriteReference,
-        creationsOf object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        try transaction.creation(new, of: object, precedes: current)
     }
 
     /// A deletion takes away what its author had seen.
