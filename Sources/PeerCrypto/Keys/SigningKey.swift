@@ -21,23 +21,18 @@ extension SigningKey {
     }
 
     /// Signs a message; the same message always gets the same signature.
-    package func sign(_ message: UnsafeRawBufferPointer) -> Ed25519.Signature {
+    package func sign(_ message: [UInt8]) -> Ed25519.Signature {
         let bytes = [UInt8](unsafeUninitializedCapacity: Ed25519.signatureByteCount) { buffer, initializedCount in
             _ = crypto_sign_ed25519_detached(
                 buffer.baseAddress!,
                 nil,
-                message.bytePointer,
+                message,
                 UInt64(message.count),
                 self.expanded.bytePointer
             )
             initializedCount = Ed25519.signatureByteCount
         }
         return Ed25519.Signature(bytes)!
-    }
-
-    /// Signs a message; the same message always gets the same signature.
-    package func sign(_ message: [UInt8]) -> Ed25519.Signature {
-        message.withUnsafeBytes { self.sign($0) }
     }
 
     /// The seed, to be stored where secrets are stored.

@@ -15,14 +15,8 @@ package struct HandshakeReader: Sendable {
 
 extension HandshakeReader {
     /// Takes what has arrived.
-    package mutating func append(_ bytes: RawSpan) {
-        guard self.violation == nil else { return }
-        bytes.withUnsafeBytes { self.received.append(contentsOf: $0) }
-    }
-
-    /// Takes what has arrived.
     package mutating func append(_ bytes: [UInt8]) {
-        self.append(bytes.span.bytes)
+        if self.violation == nil { self.received += bytes }
     }
 
     /// The next item.

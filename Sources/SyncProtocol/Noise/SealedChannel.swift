@@ -69,11 +69,6 @@ extension SealedChannel {
     ///
     /// - Returns: What to send: nothing after ``close(now:)``.
     /// - Complexity: O(*n*); the bytes are copied once and sealed where they lie.
-    package mutating func seal(_ bytes: RawSpan, now: UInt64) -> [UInt8] {
-        self.outgoing.seal(bytes, now: now)
-    }
-
-    /// Seals the next bytes of our stream, in as many records as it takes.
     package mutating func seal(_ bytes: [UInt8], now: UInt64) -> [UInt8] {
         self.outgoing.seal(bytes.span.bytes, now: now)
     }
@@ -90,11 +85,6 @@ extension SealedChannel {
     /// After an end nothing more is opened, and the first violation stays the answer.
     ///
     /// - Complexity: O(*n*) amortised; at most one incomplete record is kept.
-    package mutating func open(_ received: RawSpan, now: UInt64) -> Opened {
-        self.incoming.open(received, now: now)
-    }
-
-    /// Opens what has arrived, in pieces of any size.
     package mutating func open(_ received: [UInt8], now: UInt64) -> Opened {
         self.incoming.open(received.span.bytes, now: now)
     }
