@@ -37,6 +37,10 @@ package protocol StateReading {
         after last: SiblingPlace?,
         limit: Int
     ) throws(StoreError) -> [ObjectIndex]
+    /// The last that shows under a parent (nil: the root) before a place in its order; nil if there is none.
+    mutating func visibleChild(of parent: ObjectIndex?, before place: SiblingPlace) throws(StoreError) -> ObjectIndex?
+    /// The highest position of an object whose place is under `parent`; nil if there is none.
+    mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position?
     /// Every visible object, in ascending order of ids.
     mutating func visibleObjects() throws(StoreError) -> [ObjectIndex]
     /// Some of them, from behind an id on.
@@ -74,7 +78,6 @@ extension StateReading {
         try self.object(index).updated
     }
 
-    /// The last that shows under a parent (nil: the root) before a place in its order; nil if there is none.
     package mutating func visibleChild(
         of parent: ObjectIndex?,
         before place: SiblingPlace
@@ -88,7 +91,6 @@ extension StateReading {
         return found
     }
 
-    /// The highest position of an object whose place is under `parent`; nil if there is none.
     package mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position? {
         guard let last = try self.children(of: parent).last else { return nil }
         return try self.object(last).position
