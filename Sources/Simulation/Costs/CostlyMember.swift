@@ -192,5 +192,7 @@ package final class CostlyMember {
 
     func unknownReplica() -> ReplicaID { ReplicaID(bytes: Bytes16(high: self.random.next(), low: 7)) }
 
+    var user: UserID { self.identity.user }
+
     func randomBytes(_ count: Int) -> [UInt8] { self.entropy.bytes(count) }
 }

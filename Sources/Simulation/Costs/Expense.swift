@@ -25,7 +25,7 @@ package struct Expense {
 
     package typealias Draft = CostlyMember.Draft
 
-    package static var all: [Expense] { self.operations + self.places + self.chains + self.messages }
+    package static var all: [Expense] { self.operations + self.statements + self.places + self.chains + self.messages }
 
     package static func object(_ number: Int) -> ObjectID { Workload.object(number) }
 
