@@ -52,6 +52,20 @@ import Testing
         two.close()
     }
 
+    /// A change of which only hashes came has no rows of operations, and others have theirs.
+    @Test func `a write whose value is missing shows no other's`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        var (liar, other) = (Author(number: 1), Author(number: 2))
+        try store.receive([liar.run([[.create(object(1), type: "t", kind: "")]]), other.run([[]])])
+        try store.receive([liar.run([.set(object(1), name: "n", value: .int(1))], redacting: [0])])
+        try store.receive([other.run([[.set(object(2), name: "m", value: .string("secret"))]])])
+        let shown = "SELECT name, quote(value) FROM property_versions ORDER BY name"
+        #expect(try directory.shell(shown) == "m|'secret'")
+        #expect(try directory.shell("SELECT name, quote(value) FROM properties ORDER BY name") == "m|'secret'")
+        store.close()
+    }
+
     @Test(arguments: 0..<6 as Range<UInt64>)
     func `a property at a moment is its last version up to then`(seed: UInt64) throws {
         let history = Self.history(seed)

@@ -46,7 +46,7 @@ extension Run {
         for position in change.operationRange.reversed() {
             let operation = self.operations[position]
             switch operation.kind {
-            case .set, .unset:
+            case .set, .unset, .redacted:
                 let object = self.objects[Int(operation.object)]
                 written.insert(Erasure(object: object, name: self.names[Int(operation.operand)]))
             case .erase:
@@ -72,7 +72,7 @@ extension Run {
             case .erase:
                 guard let erasure = try? Erasure(decoding: self.payload[operation.payloadRange]) else { continue }
                 erased.insert(erasure)
-            case .set, .unset:
+            case .set, .unset, .redacted:
                 let object = self.objects[Int(operation.object)]
                 let name = self.names[Int(operation.operand)]
                 if erased.contains(Erasure(object: object, name: name)) { found.insert(position) }

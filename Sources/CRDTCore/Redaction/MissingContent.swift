@@ -9,7 +9,7 @@ extension StoreTransaction {
     /// - Complexity: O(1) in a store that misses nothing.
     mutating func isMissing(_ write: WriteReference) throws(StoreError) -> Bool {
         guard try self.missingCount(in: write.point) > 0 else { return false }
-        return try self.edit(write)?.kind == .redacted
+        return try self.isRedacted(write)
     }
 
     /// Whether a write is in force or in conflict.

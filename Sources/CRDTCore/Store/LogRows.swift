@@ -41,6 +41,10 @@ package protocol LogRows: SegmentOrdering {
     ) throws(StoreError) -> Run?
     /// One stored operation in full words; nil if it is not stored.
     mutating func edit(_ write: WriteReference) throws(StoreError) -> Edit?
+    /// Whether only the hash of what a stored write has written is here.
+    ///
+    /// - Complexity: O(log *n*) in the log.
+    mutating func isRedacted(_ write: WriteReference) throws(StoreError) -> Bool
     /// The number of the last commit that changed any object; 0 if there is none, or commits are not numbered.
     var lastCommit: Int64 { get }
 }

@@ -82,6 +82,14 @@ struct MemoryChain: Sendable {
         return ChangeHeader(stamp: stored.run.changes[place.change].stamp, hash: stored.hashes[place.change])
     }
 
+    /// The kind of one stored operation.
+    func kind(_ index: UInt32, of sequence: UInt64) -> OperationKind? {
+        guard let place = self.place(of: sequence) else { return nil }
+        let run = self.runs[place.run].run
+        let change = run.changes[place.change]
+        return index < change.operationCount ? run.operations[Int(change.operationStart + index)].kind : nil
+    }
+
     /// One stored operation in full words.
     func edit(_ index: UInt32, of sequence: UInt64) throws(WireError) -> Edit? {
         guard let place = self.place(of: sequence) else { return nil }

@@ -283,6 +283,10 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.chains[Int(segment.rawValue)].keptContexts = contexts
     }
 
+    package mutating func isRedacted(_ write: WriteReference) -> Bool {
+        self.chains[Int(write.segment.rawValue)].kind(write.index, of: write.sequence) == .redacted
+    }
+
     package mutating func edit(_ write: WriteReference) throws(StoreError) -> Edit? {
         do throws(WireError) {
             return try self.chains[Int(write.segment.rawValue)].edit(write.index, of: write.sequence)

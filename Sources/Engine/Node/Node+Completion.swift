@@ -5,12 +5,16 @@ internal import SyncProtocol
 struct ContentSearch {
     /// The age of the content (`ReplicaState.contentAge`) that the search is of; nil if none has begun.
     fileprivate var age: Int?
-    /// The last change that was asked for.
+    /// The last change that was looked at.
     fileprivate var last: SegmentPoint?
     fileprivate var isDone = false
+    /// What the peer was asked for: who gets something later gives it unasked.
+    fileprivate var asked: Set<SegmentPoint> = []
 
     /// The time from one step to the next, in milliseconds.
     static let stepInterval: UInt64 = 20
+    /// Changes that one peer is asked for in one session.
+    static let askedCountMax = 1 << 16
 }
 
 /// Getting the content of writes that were dropped, and are needed (`MissingContent`).
@@ -43,7 +47,8 @@ extension Node where Store: ~Copyable {
 
     private mutating func ask(_ connection: PeerConnection) throws(StoreError) {
         var search = connection.search
-        if search.age != self.state.contentAge { search = ContentSearch(age: self.state.contentAge) }
+        // What came meanwhile may stand before what was looked at; a search that is under way ends first.
+        if search.isDone || search.age == nil { (search.age, search.last) = (self.state.contentAge, nil) }
         let wanted = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             try search.step(in: &transaction)
         }
@@ -53,6 +58,9 @@ extension Node where Store: ~Copyable {
 }
 
 extension PeerConnection {
+    /// Whether the peer is asked for what is missing, or is going to be.
+    func isToBeCompleted(for age: Int) -> Bool { self.session.awaitsGiven || self.isToBeAsked(for: age) }
+
     /// Whether there may be more to ask the peer for.
     fileprivate func isToBeAsked(for age: Int) -> Bool {
         guard self.device != nil, self.session.isSettled, !self.session.awaitsGiven else { return false }
@@ -68,7 +76,7 @@ extension ContentSearch {
         self.last = places.last
         self.isDone = places.count < limit
         var wanted: [FrontierEntry] = []
-        for place in places {
+        for place in places where self.asked.count < Self.askedCountMax && self.asked.insert(place).inserted {
             guard let hash = try transaction.hash(at: place) else { continue }
             let replica = transaction.replicaID(place.segment)
             wanted.append(FrontierEntry(replica: replica, sequence: place.sequence, hash: hash))

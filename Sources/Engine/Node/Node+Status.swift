@@ -59,6 +59,10 @@ extension Node where Store: ~Copyable {
         let isHeldThere = sessions.contains { session in
             session.clock.map { HybridClock.isHeld(view.latestStamp, at: $0.time(at: now)) } ?? false
         }
+        // What is asked for of changes that both hold is one more that is missing.
+        let isOwed: UInt64 = sessions.contains(where: \.session.owesGiven) ? 1 : 0
+        let (misses, age) = (self.state.missesContent, self.state.contentAge)
+        let isAwaited: UInt64 = sessions.contains { misses && $0.isToBeCompleted(for: age) } ? 1 : 0
         var traffic = Traffic()
         for session in sessions { traffic.add(session.traffic) }
         return PeerStatus(
@@ -68,9 +72,9 @@ extension Node where Store: ~Copyable {
             address: latest?.address ?? entry.addresses.first ?? entry.heardAddresses.first,
             lastSeen: entry.lastSeen,
             clockAheadMilliseconds: latest?.clock?.millisecondsAhead(at: now),
-            missingThereCount: isCompared ? missing.map(\.there).max() : nil,
+            missingThereCount: isCompared ? missing.map { $0.there &+ isOwed }.max() : nil,
             // A peer that was asked and has not answered may have written since it was last heard.
-            missingHereCount: hasAnswered && isCompared ? missing.map(\.here).max() : nil,
+            missingHereCount: hasAnswered && isCompared ? missing.map { $0.here &+ isAwaited }.max() : nil,
             holdsUntil: isHeldThere ? HybridClock.dueTime(of: view.latestStamp) : nil,
             traffic: traffic,
             hasAnswered: hasAnswered,

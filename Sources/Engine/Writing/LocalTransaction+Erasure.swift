@@ -50,6 +50,8 @@ private struct Past {
         let key = RegisterKey(object: index, name: number)
         guard let register = try store.register(key) else { return nil }
         self.writeCount = register.writeCount - (try store.redactedWrites(at: key)?.count ?? 0)
+        // What is in force must be written behind the erasure, and nobody here knows it.
+        if try store.edit(register.winner)?.kind == .redacted { throw .compacted }
         self.lives = try store.look(at: index) { $0.existence.isAlive }
         if case .set(_, _, let value) = try store.edit(register.winner) { self.value = value }
         if let barring = try store.branchBarringErasure(at: key) {

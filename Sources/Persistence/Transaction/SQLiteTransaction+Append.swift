@@ -6,8 +6,10 @@ extension SQLiteTransaction {
         var size = ChangeSize.zero
         try self.withWriter(of: run) { writer throws(StoreError) in
             for (position, change) in run.changes.enumerated() {
-                let first = self.identifiers.next.operation
-                if !run.hasOnlyRedacted(change) {
+                // What has no rows is not where programs that read the tables would find another change's.
+                let hasRows = !run.hasOnlyRedacted(change)
+                let first = hasRows ? self.identifiers.next.operation : Self.noOperations
+                if hasRows {
                     self.identifiers.next.operation += Int64(change.operationCount)
                     try self.write(change, of: run, indexes, from: first, to: &writer)
                 }
@@ -32,6 +34,9 @@ extension SQLiteTransaction {
             try self.append(signature, at: SegmentPoint(segment: indexes.segment, sequence: run.lastSequence), size)
         }
     }
+
+    /// The number of the first operation of a change of which none has a row.
+    private static let noOperations: Int64 = -1 << 40
 
     /// Writes a change's operations under numbers from one on.
     func insertOperations(

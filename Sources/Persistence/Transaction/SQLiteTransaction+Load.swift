@@ -17,6 +17,17 @@ extension SQLiteTransaction {
         }.flatMap { $0 }
     }
 
+    package func isRedacted(_ write: WriteReference) throws(StoreError) -> Bool {
+        let found = try self.statements[.changeOperations].first(write.point) { row in
+            (first: row.int64(0), count: row.int64(1), hasRows: row.isNull(2))
+        }
+        guard let found, Int64(write.index) < found.count else { return false }
+        guard found.hasRows else { return true }
+        var reader = OperationReader(statement: try self.statements[.operationsFrom])
+        defer { reader.finish() }
+        return try reader.read(found.first.addingReportingOverflow(Int64(write.index)).partialValue).kind == .redacted
+    }
+
     package func edit(_ write: WriteReference) throws(StoreError) -> Edit? {
         let statement = try self.statements[.changeOperations]
         defer { statement.reset() }

@@ -62,7 +62,7 @@ package struct SyncSession: Sendable {
     /// Changes to be sent again, since the peer wants what it lacks of them.
     var given: [SegmentPoint] = []
     /// Whether the peer has asked, and is to hear when all is sent.
-    var owesGiven = false
+    package internal(set) var owesGiven = false
     /// Whether we have asked, and the peer has not sent all.
     package private(set) var awaitsGiven = false
     /// When to ask the peer to push what it announced, in monotonic milliseconds.
@@ -256,8 +256,8 @@ package struct SyncSession: Sendable {
     /// Sends changes once more, to a peer that may have need of what it lacks of them.
     package mutating func give(_ places: [SegmentPoint]) {
         let room = TransferLimits.givenChangeCountMax - self.given.count
-        let waiting = Set(self.given)
-        self.given += places.filter { !waiting.contains($0) }.prefix(max(0, room))
+        var waiting = Set(self.given)
+        self.given += places.filter { waiting.insert($0).inserted }.prefix(max(0, room))
     }
 
     // MARK: - Measures
