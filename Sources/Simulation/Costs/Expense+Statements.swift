@@ -37,6 +37,11 @@ extension Expense {
             Expense("redacted: one property 60,000 times") { member in
                 self.redacted(self.runs(member, (0..<60_000).map { _ in self.touch(0) }))
             },
+            Expense(
+                "redacted: 30,000 properties, over writes that are redacted too",
+                after: { member in self.redacted(self.runs(member, (0..<30_000).map { self.touch($0) })) },
+                { member in self.redacted(self.runs(member, (0..<30_000).map { self.touch($0) })) }
+            ),
             Expense("redacted: one property in each of 20,000 changes") { member in
                 let drafts = Array(repeating: Draft(edits: [self.touch(0)]), count: 4_000)
                 return self.redacted((0..<5).map { _ in member.run(drafts) })
