@@ -72,6 +72,7 @@ extension HashDomain {
         case .replica: 4
         case .workspace: 5
         case .frontier: 6
+        case .state: 7
         }
     }
 }

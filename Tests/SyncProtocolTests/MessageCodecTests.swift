@@ -34,7 +34,8 @@ import Testing
         var otherCount = 0
         for message in try SampleMessages.all() {
             let body = try SampleMessages.body(of: message)
-            for position in body.indices {
+            // Of sums, which are thousands of bytes, some.
+            for position in stride(from: 0, to: body.count, by: 1 + body.count / 2048 * 16) {
                 for bit in 0..<8 {
                     var changed = body
                     changed[position] ^= 1 << UInt8(bit)

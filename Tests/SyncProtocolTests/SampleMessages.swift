@@ -77,6 +77,16 @@ enum SampleMessages {
         return .probe(ChainProbe(replica: self.replica, points: points))
     }
 
+    static var sums: Message {
+        let sums = (0..<SettledDigest.groupCount).map { UInt64($0) << 40 }
+        return .sums(StateSums(frontier: self.hash, sums: sums))
+    }
+
+    static var objects: Message {
+        let objects = (1...3).map { ObjectDigest(id: ObjectID(bytes: Bytes16(high: 7, low: $0)), digest: $0) }
+        return .objects(StateObjects(frontier: self.hash, groups: [0, 9, 1023], objects: objects))
+    }
+
     static func ranges() -> [FrontierRange] {
         [
             FrontierRange(end: self.replica(1), claim: .fingerprint(self.hash)),
@@ -113,6 +123,7 @@ enum SampleMessages {
             .ranges([]), .run(try self.run()), .run(continuing), .caughtUp, .stored([self.entry(300), unheld]),
             .stored([]), .credit(.max), .eagerness(true), .eagerness(false), self.probe(pointCount: 3),
             .join(self.joinRequest()), .member(introduction), .wanted([]), self.wanted(changeCount: 2), .given,
+            .state(StateClaim(frontier: self.hash, root: .zero)), self.sums, self.objects,
             .ping(nil), .ping(WallTime(milliseconds: .max)), .pong(WallTime(milliseconds: 300)),
         ]
     }

@@ -16,6 +16,8 @@ package enum HashDomain: Sendable, CaseIterable {
     case workspace
     /// A frontier, or a range of one.
     case frontier
+    /// What is settled of an object, or of all.
+    case state
 
     /// The personalisation: at most 16 ASCII characters, padded with zero bytes.
     package var personalisation: StaticString {
@@ -27,6 +29,7 @@ package enum HashDomain: Sendable, CaseIterable {
         case .replica: "peerd/replica/1"
         case .workspace: "peerd/space/1"
         case .frontier: "peerd/frontier/1"
+        case .state: "peerd/state/1"
         }
     }
 }

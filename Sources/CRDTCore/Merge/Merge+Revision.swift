@@ -59,7 +59,18 @@ extension Merge {
             history.append(write)
         }
         history += try self.unsettleRedacted(on: object, in: &transaction)
-        history.sort { WriteOrder.precedes($0, $1, transaction) }
+        try self.compute(object, from: history, in: &transaction) { changed.contains($0.point) }
+    }
+
+    /// Computes an object and its registers from operations that count, in place of what its rows say.
+    ///
+    /// `movesIt`: whether a move is to be taken into the hierarchy, where it is not.
+    mutating func compute(
+        _ object: ObjectIndex,
+        from history: [WriteReference],
+        in transaction: inout some StoreTransaction,
+        where movesIt: (WriteReference) -> Bool
+    ) throws(StoreError) {
         for (name, _) in try transaction.registers(of: object) {
             try transaction.removeRegister(RegisterKey(object: object, name: name))
         }
@@ -69,11 +80,10 @@ extension Merge {
             (record.openMove, record.otherOpenMoves) = (nil, [])
         }
         var contexts = ContextCursor()
-        for write in history {
+        for write in history.sorted(by: { WriteOrder.precedes($0, $1, transaction) }) {
             let seen = try contexts.context(at: write.point, in: &transaction)
             let context = CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal)
-            let isChanged = changed.contains(write.point)
-            try self.perform(write, on: object, context, movesIt: isChanged, in: &transaction)
+            try self.perform(write, on: object, context, movesIt: movesIt(write), in: &transaction)
         }
         self.noteStale(object)
     }

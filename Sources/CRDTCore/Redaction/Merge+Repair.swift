@@ -19,8 +19,54 @@ extension Merge {
             guard let place, try transaction.missingCount(in: place) > 0 else { continue }
             let stored = try transaction.change(at: place)
             guard stored.changes[0].operationCount == change.operationCount else { continue }
-            try self.repair(stored, from: run.alone(change, at: sequence), at: place, in: &transaction, cryptography)
+            let other = run.alone(change, at: sequence)
+            if stored.contradicts(other) {
+                try self.replace(place, by: other, in: &transaction)
+            } else {
+                try self.repair(stored, from: other, at: place, in: &transaction, cryptography)
+            }
         }
+    }
+
+    /// Puts a change in the place of one that is not what its hash says: a file was damaged, or altered.
+    private mutating func replace(
+        _ place: SegmentPoint,
+        by run: Run,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard run.changes[0].redaction == .none else { return }
+        let indexes = try self.indexes(of: run, on: place.segment, in: &transaction)
+        try transaction.repairChange(at: place, by: run, indexes: indexes)
+        try transaction.setMissingCount(0, in: place)
+        self.summary.repairedChanges.append(place)
+        guard place.sequence <= transaction.progress(of: place.segment).countedSequence else { return }
+        for (index, operation) in run.operations.enumerated() where operation.hasContent {
+            let key = RegisterKey(
+                object: indexes.objects[Int(operation.object)],
+                name: indexes.names[Int(operation.operand)]
+            )
+            try self.show(operation.kind, of: index, in: place, at: key, in: &transaction)
+        }
+    }
+
+    /// Shows what a write says, if it is in force: its content is another than was known.
+    private mutating func show(
+        _ kind: OperationKind,
+        of index: Int,
+        in place: SegmentPoint,
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        // Whoever follows the object hears of it.
+        try transaction.update(key.object) { _ in }
+        #if CHECKED
+        self.touched.note(key.object)
+        #endif
+        guard var register = try transaction.register(key), register.winner.point == place,
+            register.winner.index == UInt32(index)
+        else { return }
+        register.isRemoval = kind != .set
+        try self.put(register, at: key, in: &transaction)
     }
 
     private mutating func repair(
@@ -51,18 +97,9 @@ extension Merge {
             return try self.record(run, indexes, at: place, in: &transaction)
         }
         try self.note(missing: -filled.count, in: place, in: &transaction)
+        let start = Int(run.changes[0].operationStart)
         for (index, key) in filled {
-            // Whoever follows the object hears of it.
-            try transaction.update(key.object) { _ in }
-            #if CHECKED
-            self.touched.note(key.object)
-            #endif
-            guard var register = try transaction.register(key), register.winner.point == place,
-                register.winner.index == UInt32(index)
-            else { continue }
-            let start = Int(run.changes[0].operationStart)
-            register.isRemoval = run.operations[start + index].kind != .set
-            try self.put(register, at: key, in: &transaction)
+            try self.show(run.operations[start + index].kind, of: index, in: place, at: key, in: &transaction)
         }
     }
 }

@@ -49,6 +49,23 @@ extension StoreTransaction {
         return Array(found.prefix(limit))
     }
 
+    /// How many writes of a change are needed whose content is missing.
+    mutating func neededCount(in place: SegmentPoint) throws(StoreError) -> Int {
+        let run = try self.change(at: place)
+        var count = 0
+        for (index, position) in run.changes[0].operationRange.enumerated() {
+            let operation = run.operations[position]
+            guard operation.kind == .redacted else { continue }
+            let key = RegisterKey(
+                object: try self.objectIndex(of: run.objects[Int(operation.object)]),
+                name: try self.nameIndex(of: run.name(of: operation))
+            )
+            let ordinal = ChainOrdinal(sequence: place.sequence, index: UInt32(index))
+            if try self.isNeeded(ordinal, in: place, at: key) { count += 1 }
+        }
+        return count
+    }
+
     /// Whether the content of a write that is applied is needed: it is on a branch that is not merged, or in force or
     /// in conflict.
     mutating func isNeeded(

@@ -54,6 +54,18 @@ extension Run {
         return builder.signed(self.signature)
     }
 
+    /// Whether this run of one change says something else than another of the same hash, where both say what they
+    /// write.
+    func contradicts(_ other: Run) -> Bool {
+        let own = self.operations[self.changes[0].operationRange]
+        for (operation, otherOperation) in zip(own, other.operations[other.changes[0].operationRange])
+        where operation.hasContent && otherOperation.hasContent {
+            if operation.kind != otherOperation.kind { return true }
+            if self.payload[operation.payloadRange] != other.payload[otherOperation.payloadRange] { return true }
+        }
+        return false
+    }
+
     /// Where an operation of a change that is repaired comes from.
     private enum Content {
         case own(Operation)

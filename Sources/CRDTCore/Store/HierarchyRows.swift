@@ -14,6 +14,10 @@ package protocol HierarchyRows {
     mutating func visibleObjectCount() throws(StoreError) -> Int
     /// Objects that are known, whether they show or not, in ascending order of ids, from behind one on.
     mutating func knownObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex]
+    /// The last commit that changed any object; 0 if there is none.
+    var lastCommit: Int64 { get }
+    /// Some of the objects that have changed behind a place, each with the last commit that changed it, in that order.
+    mutating func changePlaces(after place: ChangePlace, limit: Int) throws(StoreError) -> [ChangePlace]
 
     /// Records a move that is not recorded yet.
     mutating func addMove(_ move: MoveRecord) throws(StoreError)

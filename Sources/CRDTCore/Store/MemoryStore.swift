@@ -10,7 +10,8 @@ package struct MemoryStore: ReplicaStore, Sendable {
     package mutating func write<Result>(
         _ body: (inout MemoryTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try body(&self.content)
+        defer { self.content.lastCommit += 1 }
+        return try body(&self.content)
     }
 
     package mutating func read<Result>(
@@ -32,6 +33,9 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var nameNumbers = KeyNumbers<ExactText>()
     private var objectNumbers = KeyNumbers<ObjectID>()
     private var objects: [ObjectRecord] = []
+    /// The commit that changed each object last.
+    private var changed: [Int64] = []
+    package fileprivate(set) var lastCommit: Int64 = 0
     private var siblings: [SiblingLinks] = []
     private var chains: [MemoryChain] = []
     private var registers = MemoryRegisters()
@@ -65,6 +69,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         if let index = self.existingObjectIndex(of: id) { return index }
         let index = ObjectIndex(rawValue: UInt32(self.objects.count))
         self.objects.append(ObjectRecord(id: id))
+        self.changed.append(self.lastCommit + 1)
         self.siblings.append(SiblingLinks())
         self.objectNumbers.append(id)
         return index
@@ -504,6 +509,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         let position = Int(object.rawValue)
         let before = self.objects[position].parent
         let result = change(&self.objects[position])
+        self.changed[position] = self.lastCommit + 1
         let after = self.objects[position].parent
         if before != after {
             if let before { self.unlink(object, from: before) }
@@ -553,6 +559,11 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.objects.indices.filter { self.objects[$0].isVisible }
             .sorted { self.objects[$0].id < self.objects[$1].id }
             .map { ObjectIndex(rawValue: UInt32($0)) }
+    }
+
+    package mutating func changePlaces(after place: ChangePlace, limit: Int) -> [ChangePlace] {
+        let places = self.changed.enumerated().map { ChangePlace(commit: $0.element, object: Int64($0.offset)) }
+        return Array(places.filter { place < $0 }.sorted().prefix(limit))
     }
 
     package mutating func addMove(_ move: MoveRecord) { self.moveLog.add(move) }
@@ -627,6 +638,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         for position in self.objects.indices {
             self.siblings[position] = SiblingLinks()
             self.objects[position] = ObjectRecord(id: self.objects[position].id)
+            self.changed[position] = self.lastCommit + 1
         }
     }
 }

@@ -58,8 +58,6 @@ package protocol StoreTransaction:
 }
 
 extension StoreTransaction {
-    package var lastCommit: Int64 { 0 }
-
     package mutating func noteTaken(_ segment: SegmentIndex, through sequence: UInt64, by change: SegmentPoint) {}
 
     package mutating func firstConflicts(

@@ -88,6 +88,8 @@ extension Node where Store: ~Copyable {
             connection.letsOtherSpeakFirst = false
             self.sayHello(connection)
             guard self.connections[connection.id] === connection else { return }
+        case .state, .sums, .objects:
+            if connection.keys != nil { self.compare(message, on: connection) }
         default: break
         }
         do throws(StoreError) {

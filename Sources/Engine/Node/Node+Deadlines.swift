@@ -9,6 +9,7 @@ enum NodeTimer: CaseIterable {
     case catchUp
     case erasing
     case completion
+    case comparison
     case dial
     case beacon
     case clock
@@ -27,6 +28,7 @@ extension Node where Store: ~Copyable {
         case .catchUp: self.catchUpDeadline
         case .erasing: self.erasingDeadline
         case .completion: self.completionDeadline
+        case .comparison: self.comparisonDeadline
         case .dial: self.nextDialTime
         case .beacon: self.configuration.discovers ? self.timers.beacon : nil
         case .clock: self.clock.isTold ? nil : self.monotonicTime(of: self.clock.dueTime)
@@ -43,6 +45,7 @@ extension Node where Store: ~Copyable {
         case .catchUp: self.catchUp()
         case .erasing: self.goOnErasing()
         case .completion: self.goOnCompleting()
+        case .comparison: self.goOnComparing()
         case .dial: self.dialWhoeverIsDue()
         case .beacon: self.sendBeacon()
         // It is looked at after every event.
@@ -53,6 +56,7 @@ extension Node where Store: ~Copyable {
     /// Does what is due after an event; late work only when time alone has passed.
     mutating func handleTimers() {
         self.checkClock()
+        self.putOffComparison()
         for timer in NodeTimer.allCases where timer != .catchUp { self.handleTimer(timer) }
     }
 
@@ -116,4 +120,6 @@ struct TimerTable {
     /// When to go on with erasures, and with looking for what is needed of dropped writes.
     var erasing: UInt64 = 0
     var completion: UInt64 = 0
+    /// When to go on with the digest of the state, and with mending.
+    var comparison: UInt64 = 0
 }

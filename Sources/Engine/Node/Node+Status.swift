@@ -78,7 +78,8 @@ extension Node where Store: ~Copyable {
             holdsUntil: isHeldThere ? HybridClock.dueTime(of: view.latestStamp) : nil,
             traffic: traffic,
             hasAnswered: hasAnswered,
-            hasCopies: entry.hasCopies(at: now.monotonicMilliseconds)
+            hasCopies: entry.hasCopies(at: now.monotonicMilliseconds),
+            difference: self.own.differences[key]
         )
     }
 }

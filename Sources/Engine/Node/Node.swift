@@ -23,6 +23,8 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
     var doubters: Set<DeviceID> = []
     /// What is known of the time beside what our clock shows.
     var clock: ClockEvidence
+    /// What the settled state comes to, beside that of others.
+    var own = OwnState()
     var held = HeldChanges()
     var timers = TimerTable()
     var storeFailure: StoreError?
@@ -97,6 +99,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
         case .dialAll: self.dialAll()
         case .takePart(let participation): self.takePart(participation)
         case .withdraw: self.withdraw()
+        case .databaseChanged: self.own.restart()
         case .timer: self.handleTimer(.catchUp)
         }
         self.handleTimers()

@@ -82,6 +82,8 @@ package enum Event: Sendable {
     case takePart(Participation)
     /// This device meets nobody any more.
     case withdraw
+    /// Another program has written to the database.
+    case databaseChanged
     /// The deadline that `nextDeadline` named has passed; spurious ones are harmless.
     case timer
 }
@@ -223,6 +225,10 @@ package enum Notice: Hashable, Sendable {
     case connected(device: String)
     /// An address that the user named leads to no session.
     case addressFailed(NetworkAddress, AddressFailure)
+    /// Another device has the same changes and another state of some objects.
+    case stateDiffers(device: String, objects: [ObjectID])
+    /// The states that differed are equal again.
+    case stateAgrees(device: String)
     /// A device was met that no other had told us of.
     case memberMet(device: String)
     /// A device is refused, since those that one device vouches for have taken all that is theirs.

@@ -50,6 +50,9 @@ package struct PeerStatus: Hashable, Sendable {
     /// Whether two machines with its keys run at a time.
     package var hasCopies = false
 
+    /// What it has otherwise although it holds the same; nil if nothing is known of that.
+    package var difference: StateDifference?
+
     /// Whether both are known to hold the same.
     package var isInSync: Bool { self.missingThereCount == 0 && self.missingHereCount == 0 }
 }
@@ -118,4 +121,14 @@ package struct NodeConfiguration: Hashable, Sendable {
         self.nextToken = nextToken
         self.lateWork = lateWork
     }
+}
+
+/// What a peer that has the same changes has otherwise.
+package struct StateDifference: Hashable, Sendable {
+    /// When it was found.
+    package var since: WallTime
+    /// Objects that differ, in ascending order; there may be more.
+    package var objects: [ObjectID]
+
+    package init(since: WallTime, objects: [ObjectID]) { (self.since, self.objects) = (since, objects) }
 }

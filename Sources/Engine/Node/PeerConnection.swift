@@ -57,6 +57,8 @@ final class PeerConnection {
     var session: SyncSession
     /// How far what we lack was looked for, to ask this peer for it.
     var search = ContentSearch()
+    /// What the peer's state comes to beside ours.
+    var comparison = StateComparison()
     /// What the peer's clock shows; nil if it does not know the time, or has not said.
     var clock: PeerClock?
     var traffic = Traffic()

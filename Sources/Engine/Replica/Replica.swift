@@ -10,6 +10,7 @@ struct Replica<Store: NodeStore & ~Copyable>: ~Copyable {
         _ body: (inout ReplicaAuthor, inout Store.Transaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         let savepoint = self.author.state
+        defer { self.author.state.age += 1 }
         do throws(StoreError) {
             return try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try body(&self.author, &transaction)
@@ -47,6 +48,8 @@ struct ReplicaState {
     var holdsErasedBytes = false
     /// Whether writes are here of which only a hash is, and that are needed; see `Node+Completion`.
     var missesContent = false
+    /// Rises with each transaction.
+    var age = 0
     /// Rises whenever a dropped write comes into force, or the content of one comes: then all peers are asked anew.
     var contentAge = 0
 }

@@ -18,6 +18,9 @@ package struct PeerAnswer: Answer {
     package var traffic: TrafficAnswer
     /// Whether more than one machine runs as this one.
     package var copies: Bool
+    /// Since when its state is known to be another one although it has the same changes, and of which objects.
+    package var differsSinceMs: Int64?
+    package var differing: [String]
 
     package enum Reason: String, CaseIterable, Sendable {
         case notMet = "not_met"
@@ -44,6 +47,8 @@ package struct PeerAnswer: Answer {
             }
         self.advice = reason?.advice
         (self.traffic, self.copies) = (TrafficAnswer(status.traffic), status.hasCopies)
+        self.differsSinceMs = status.difference.map { Int64(clamping: $0.since.milliseconds) }
+        self.differing = status.difference?.objects.map(\.description) ?? []
     }
 
     /// `someWait`: whether changes that are stored are not in force here yet.
@@ -63,6 +68,21 @@ package struct PeerAnswer: Answer {
         guard let there = self.missingThere, let here = self.missingHere else { return "comparing" }
         return "lacks \(PlainText.count(there, "change")); \(PlainText.count(here, "change")) to come from it"
     }
+
+    /// That it has another state, as a sentence; nil if it has not.
+    package var differenceSentence: String? {
+        self.differsSinceMs.map { since in
+            """
+            \(self.name) has the same changes as this machine and, since \(PlainText.time(since)), another state of \
+            \(PlainText.list(self.differing))
+            """
+        }
+    }
+
+    /// Either database was altered or damaged, or there is an error in the program.
+    package static let differenceAdvice =
+        "each machine reads its log again, and puts right what does not follow from it; if this stays for an hour, run "
+        + "\"peerd doctor\" on both, and join again with the one whose database it finds fault with"
 
     /// That there are several of it, as a sentence.
     package var copiesSentence: String {

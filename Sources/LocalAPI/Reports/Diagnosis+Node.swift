@@ -48,6 +48,9 @@ extension Diagnosis {
         }
         for peer in node.peers {
             if peer.hasCopies { self.add(.warning, "copied", PeerAnswer(peer).copiesSentence, PeerAnswer.copiesAdvice) }
+            if let sentence = PeerAnswer(peer).differenceSentence {
+                self.add(.problem, "states", sentence, PeerAnswer.differenceAdvice)
+            }
             if peer.isConnected {
                 self.add(.ok, "peers", PeerAnswer(peer).sentence(someWait: !node.waits.isEmpty))
             } else {

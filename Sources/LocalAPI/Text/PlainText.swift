@@ -28,6 +28,12 @@ package enum PlainText {
     /// A place below a parent; null is the root.
     package static func parent(_ id: JSON?) -> String { "under \(id?.text ?? "the root")" }
 
+    /// The first of some names, and how many there are besides.
+    package static func list(_ names: [String], upTo limit: Int = 5) -> String {
+        let more = names.count - limit
+        return names.prefix(limit).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+    }
+
     package static func count(_ count: some BinaryInteger, _ noun: String) -> String {
         "\(count) \(noun)\(count == 1 ? "" : "s")"
     }

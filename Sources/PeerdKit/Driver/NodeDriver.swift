@@ -26,6 +26,9 @@ package actor NodeDriver {
     /// Waits to write the files anew, after something was erased.
     var scrub: Task<Void, Never>?
     var scrubbing = ScrubSchedule()
+    /// Looks for what other programs write to the database; and what it showed when it last did.
+    private var writerWatch: Task<Void, Never>?
+    private var dataVersion: Int64?
     /// Waits for what is kept back to be due.
     private var release: Task<Void, Never>?
 
@@ -36,6 +39,8 @@ package actor NodeDriver {
 
     static let stopping = StoreError.unavailable("The workspace is being closed.")
     private static let memoryIntervalMilliseconds: UInt64 = 60_000
+    /// How often it is looked whether another program has written to the database.
+    private static let writerWatchInterval = Duration.seconds(15)
     private static let dialTimeout = Duration.seconds(10)
     /// How long a write waits for another program that holds the lock of the database, and how often it tries.
     private static let lockPatience = Duration.seconds(30)
@@ -70,6 +75,7 @@ package actor NodeDriver {
     /// Handles what comes in, until the inbox is closed.
     package func run() async {
         self.handle(self.dialsPeers ? .introduce : .timer)
+        self.watchForWriters()
         for await _ in self.inbox.arrivals {
             await self.drain()
         }
@@ -88,6 +94,7 @@ package actor NodeDriver {
         self.alarm?.task.cancel()
         self.alarm = nil
         self.release?.cancel()
+        self.writerWatch?.cancel()
         self.scrub?.cancel()
         let refused = self.answers.values
         self.answers = [:]
@@ -95,6 +102,24 @@ package actor NodeDriver {
             answer.resume(returning: .failure(.store(Self.stopping)))
         }
         self.node = nil
+    }
+
+    /// Has the state compared anew when another program has written to the database, which it should not have.
+    private func watchForWriters() {
+        guard self.dialsPeers else { return }
+        self.lookForWriters()
+        self.writerWatch = Task {
+            while (try? await Task.sleep(for: Self.writerWatchInterval)) != nil { self.lookForWriters() }
+        }
+    }
+
+    private func lookForWriters() {
+        let version = try? self.asking { node throws(StoreError) in
+            try node.read { transaction throws(StoreError) in try transaction.dataVersion() }
+        }
+        guard let version else { return }
+        if let last = self.dataVersion, last != version { self.handle(.databaseChanged) }
+        self.dataVersion = version
     }
 
     private func drain() async {

@@ -6,7 +6,6 @@ package import CRDTCore
 /// last one that changed it. So whoever knows up to which commit he has seen everything finds what has changed since,
 /// however long ago that was, and the database keeps nothing for him.
 extension SQLiteTransaction {
-    /// The last commit that changed any object; 0 if there is none.
     package var lastCommit: Int64 { self.commits.last }
 
     /// Objects that have changed behind a place, in the order of the commits that changed them last.
@@ -15,6 +14,17 @@ extension SQLiteTransaction {
     package func changedObjects(after place: ChangePlace, limit: Int) throws(StoreError) -> [ChangedObject] {
         try self.flush()
         return try self.statements[.changedObjects].rows(place.commit, place.object, limit) { ChangedObject($0) }
+    }
+
+    package func changePlaces(after place: ChangePlace, limit: Int) throws(StoreError) -> [ChangePlace] {
+        try self.changedObjects(after: place, limit: limit).map { changed in
+            ChangePlace(commit: changed.changed, object: Int64(changed.index.rawValue))
+        }
+    }
+
+    /// A number that is another one whenever another connection has committed something.
+    package func dataVersion() throws(StoreError) -> Int64 {
+        try self.statements[.dataVersion].first { $0.int64(0) } ?? 0
     }
 
     /// Which commits changed an object last.
@@ -71,21 +81,6 @@ extension SQLiteTransaction {
             throw .damaged("an object in the database was changed by a commit that cannot be")
         }
         return last
-    }
-}
-
-/// Up to where changes have been seen: all of earlier commits, and of one the objects up to a number.
-package struct ChangePlace: Hashable, Comparable, Sendable {
-    package var commit: Int64
-    package var object: Int64
-
-    package init(commit: Int64, object: Int64) { (self.commit, self.object) = (commit, object) }
-
-    /// Behind all that a commit has changed.
-    package static func end(of commit: Int64) -> ChangePlace { ChangePlace(commit: commit, object: .max) }
-
-    package static func < (left: ChangePlace, right: ChangePlace) -> Bool {
-        left.commit == right.commit ? left.object < right.object : left.commit < right.commit
     }
 }
 

@@ -52,8 +52,12 @@ package enum Spoiling: String, CaseIterable, Hashable, Sendable {
     case foreignChain
     /// Everybody's changes, with all that they write redacted.
     case redacted
+    /// The same for some of what they write, others with each peer.
+    case partlyRedacted
     /// The same, under the names of other properties.
     case renamed
+    /// Everybody's changes, with what is no write of a property declared redacted: creations, moves, statements.
+    case otherKinds
 }
 
 /// What a victim is flooded with.

@@ -62,7 +62,7 @@ extension HostileMember {
             let further = session.pretence.entries.map { entry in
                 FrontierEntry(replica: entry.replica, sequence: entry.sequence + 9, hash: self.inventedHash())
             }
-            return [.message(.stored(further)), .message(.eagerness(false))]
+            return [.message(.stored(further)), .message(.eagerness(false))] + self.inventedState().map { .message($0) }
         case .spoil(let spoiling, let change): return self.spoiled(spoiling, change, at: time)
         case .garble(let seed): return self.garbled(seed)
         case .dawdle:
@@ -70,6 +70,18 @@ extension HostileMember {
             return [.slowly(Message.ping(WallTime(milliseconds: 1 << 40)).encoded() + entries.encoded())]
         case .flood(let flooding, let count): return self.flood(flooding, count, at: time)
         }
+    }
+
+    /// Another state of what everybody has.
+    private func inventedState() -> [Message] {
+        let frontier = Frontier.fingerprint(self.frontier().entries, self.cryptography)
+        let sums = (0..<SettledDigest.groupCount).map { _ in UInt64(self.random.below(1 << 30)) }
+        let groups = Array(0..<MessageLimits.listedGroupCountMax)
+        return [
+            .state(StateClaim(frontier: frontier, root: self.inventedHash())),
+            .sums(StateSums(frontier: frontier, sums: sums)),
+            .objects(StateObjects(frontier: frontier, groups: groups, objects: [])),
+        ]
     }
 
     private func inventedEntries(_ count: Int) -> [FrontierEntry] {
@@ -109,9 +121,18 @@ extension HostileMember {
             guard let other = self.frontier().entries.first(where: { $0.replica != run.replica }) else { return [] }
             run.replica = other.replica
             run.firstSequence = other.sequence + 1
-        case .redacted: return self.redactedRuns().map { .message(.run($0)) }
+        case .redacted: return self.redactedRuns { _ in true }.map { .message(.run($0)) }
+        case .partlyRedacted: return self.redactedRuns { _ in self.random.below(2) == 0 }.map { .message(.run($0)) }
+        case .otherKinds:
+            return self.storedRuns().map { run in
+                var run = run
+                for position in run.operations.indices where !run.operations[position].kind.isWrite {
+                    if self.random.below(2) == 0 { run.operations[position].kind = .redacted }
+                }
+                return .message(.run(run))
+            }
         case .renamed:
-            return self.redactedRuns().map { run in
+            return self.redactedRuns { _ in true }.map { run in
                 var run = run
                 for position in run.operations.indices where run.operations[position].kind == .redacted {
                     let next = run.operations[position].operand + 1
@@ -123,9 +144,11 @@ extension HostileMember {
         return before + [.message(.run(run))]
     }
 
-    /// The same with all that is written redacted.
-    private func redactedRuns() -> [Run] {
-        self.storedRuns().map { $0.erasing(Set($0.operations.indices), self.cryptography)?.run ?? $0 }
+    /// The same with what is written redacted.
+    private func redactedRuns(where isRedacted: (Int) -> Bool) -> [Run] {
+        self.storedRuns().map { run in
+            run.erasing(Set(run.operations.indices.filter(isRedacted)), self.cryptography)?.run ?? run
+        }
     }
 
     /// Everything that its store held when it turned.

@@ -55,6 +55,8 @@ package final class Machine {
     var remembered: Frontier?
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.
     var isTainted = false
+    /// Until when its state may be another one than its changes make it, since another program has altered it.
+    var alteredUntil = VirtualTime.zero
     /// Programs of its user that follow what changes, with an index of their own that no fault touches.
     var observers: [Observer] = []
     /// What has taken the place of its node, if it does not keep to the protocol any more.

@@ -2,6 +2,7 @@ internal import CRDTCore
 internal import Engine
 internal import MergeModel
 internal import Persistence
+internal import SyncProtocol
 
 /// Looks at the machines as a run goes on, and says what should not be.
 struct Oracles {
@@ -78,6 +79,8 @@ struct Oracles {
 struct MachineState: Hashable {
     var frontier: Frontier
     var fingerprint: StateFingerprint
+    /// What the program itself compares.
+    var digest: [UInt64]
 }
 
 /// What was read of a store, for as long as nothing is written there.
@@ -158,6 +161,7 @@ extension World {
     func inspect() {
         var states: [(machine: Machine, state: MachineState)] = []
         for machine in self.machines where machine.isUp && !machine.isTainted && machine.hostile == nil {
+            guard machine.alteredUntil <= self.time else { continue }
             guard let state = self.inspect(machine) else { continue }
             if let twin = states.first(where: { $0.state.frontier == state.frontier }), twin.state != state {
                 let difference = ModelWords.firstDifference(twin.machine.export ?? [], machine.export ?? [])
@@ -197,6 +201,7 @@ extension World {
 
     private func inspectAnew(_ machine: Machine) -> MachineState? {
         let isDue = self.isDueForComparison(machine)
+        let cryptography = SodiumCryptography(memo: nil)
         let found = self.read(machine) { transaction throws(StoreError) in
             var found = Inspection()
             let visible = try VisibleObjects(of: &transaction)
@@ -210,6 +215,9 @@ extension World {
             if !isComplete { found.twins = nil }
             guard !found.isWaiting, isDue, isComplete else { return found }
             found.fingerprint = try StateFingerprint(of: visible, in: &transaction)
+            var digest = SettledDigest()
+            _ = try digest.step(upTo: .max, in: &transaction, cryptography)
+            found.digest = digest.sums
             return found
         }
         guard let found else { return nil }
@@ -221,7 +229,10 @@ extension World {
         guard let fingerprint = found.fingerprint, let frontier = machine.frontier else { return nil }
         machine.comparedStoredCount = machine.view.storedCount
         self.checkWriteCounts(fingerprint, of: machine)
-        return MachineState(frontier: frontier, fingerprint: fingerprint)
+        if let kept = machine.node?.settledSums, kept != found.digest {
+            self.record.find(.divergence, "machine \(machine.number) keeps up a digest that is not that of its state")
+        }
+        return MachineState(frontier: frontier, fingerprint: fingerprint, digest: found.digest)
     }
 
     /// Whether enough has come since its state was last compared.
@@ -241,5 +252,6 @@ extension World {
         var hasMoveWithoutEffect = false
         /// Nil if it is not to be compared.
         var fingerprint: StateFingerprint?
+        var digest: [UInt64] = []
     }
 }

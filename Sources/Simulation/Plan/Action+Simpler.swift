@@ -197,6 +197,7 @@ extension DiskAction {
         case .full(let length): length.simplerForms.map { .full($0) }
         case .lie(let length): length.simplerForms.map { .lie($0) }
         case .flipBit(let seed): (0..<4).filter { $0 < seed }.map { .flipBit(seed: $0) }
+        case .alter(let seed): (0..<4).filter { $0 < seed }.map { .alter(seed: $0) }
         case .restore(let isDatabaseAlone): isDatabaseAlone ? [.restore(isDatabaseAlone: false)] : []
         case .clone(let isDatabaseAlone): isDatabaseAlone ? [.clone(isDatabaseAlone: false)] : []
         }

@@ -137,6 +137,8 @@ package enum DiskAction: Hashable, Sendable {
     case fullAfter(byteCount: Int, VirtualTime)
     case lie(VirtualTime)
     case flipBit(seed: Int)
+    /// Another program alters some of the properties that are shown, which the machine takes note of.
+    case alter(seed: Int)
     /// The process is killed and the write-ahead log is gone when it starts.
     case loseLog
     case backUp

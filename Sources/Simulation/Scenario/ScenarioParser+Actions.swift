@@ -115,6 +115,7 @@ extension ScenarioParser {
         if line.take("full") { return .full(try line.duration()) }
         if line.take("lies") { return .lie(try line.duration()) }
         if line.take("loses", "log") { return .loseLog }
+        if line.take("altered") { return .alter(seed: try line.number("a seed")) }
         if line.take("rots") { return .flipBit(seed: try line.number("a seed")) }
         try line.expect("fails")
         return .failNext(try line.word("a kind of store call", else: "not a kind of store call", DiskCall.init))

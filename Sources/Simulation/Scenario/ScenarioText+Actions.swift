@@ -138,6 +138,7 @@ extension ScenarioText {
         case .full(let length): "disk full \(length.word)"
         case .lie(let length): "disk lies \(length.word)"
         case .flipBit(let seed): "disk rots \(seed)"
+        case .alter(let seed): "disk altered \(seed)"
         case .loseLog: "disk loses log"
         case .backUp: "back up"
         case .restore(let isDatabaseAlone): "restore" + (isDatabaseAlone ? " database" : "")

@@ -1,4 +1,6 @@
 internal import CRDTCore
+internal import Engine
+internal import Persistence
 
 /// What happens to disks, and to copies of them.
 extension World {
@@ -19,6 +21,7 @@ extension World {
             machine.disk.faults.syncLies = true
             self.schedule(after: length) { _ in machine.disk.faults.syncLies = false }
         case .flipBit(let seed): self.rot(machine, seed: seed)
+        case .alter(let seed): self.alter(machine, seed: seed)
         case .loseLog: self.loseLog(of: machine)
         case .backUp:
             if machine.isUp { machine.backup = Machine.Backup(database: machine.disk.image(), tokens: machine.tokens) }
@@ -34,6 +37,32 @@ extension World {
         var random = LossGenerator(seed: UInt64(seed))
         let offset = random.below(file.content.count)
         file.flipBit(random.below(8), at: offset)
+    }
+
+    /// How long a machine may show what another program has altered.
+    private static let mendingTime = VirtualTime.seconds(60)
+
+    private func alter(_ machine: Machine, seed: Int) {
+        guard machine.isUp else { return }
+        var random = LossGenerator(seed: UInt64(seed))
+        do throws(StoreError) {
+            try machine.node?.keep { transaction throws(StoreError) in
+                for object in try transaction.visibleObjects() {
+                    for (name, register) in try transaction.registers(of: object) where random.below(2) == 0 {
+                        var altered = register
+                        let key = RegisterKey(object: object, name: name)
+                        let earlier = try transaction.supersededWrites(at: key, upTo: 1) { _ in true }
+                        if let write = earlier.first { altered.winner = write }
+                        altered.writeCount += 1
+                        try transaction.setRegister(altered, at: key)
+                    }
+                }
+            }
+        } catch {
+            return self.record.mark(.storeFailed)
+        }
+        machine.alteredUntil = self.time + World.mendingTime
+        self.handle(machine, .databaseChanged)
     }
 
     private func loseLog(of machine: Machine) {

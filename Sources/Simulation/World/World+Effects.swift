@@ -36,6 +36,14 @@ extension World {
         case .connected: self.record.mark(.sessionStood)
         case .disconnected: self.endedSessionCount += 1
         case .paired, .pairingLapsed, .addressFailed, .tooManySessions, .erasedBytesRemain, .notKept: break
+        case .stateDiffers(let device, let objects):
+            let mayDiffer = { (machine: Machine) in
+                machine.hostile != nil || machine.isTainted || machine.alteredUntil > self.time
+            }
+            guard !self.machines.contains(where: mayDiffer) else { break }
+            let message = "machine \(machine.number) says that \(objects.count) objects are others at \(device)"
+            self.record.find(.divergence, message)
+        case .stateAgrees: break
         case .memberMet: self.record.mark(.memberMet)
         case .held: self.record.mark(.changeHeld)
         case .clockDiffers: self.record.mark(.clockDifferenceTold)

@@ -140,7 +140,9 @@ extension World {
             if !output.bytes.isEmpty { self.send(output.bytes, on: id, of: member.machine) }
             for event in output.events { self.hear(event, session, member) }
         case .dialFailed(let id), .closed(let id): member.forget(id)
-        case .flushed, .write, .restamp, .introduce, .beacon, .addAddress, .dialAll, .takePart, .withdraw, .timer: break
+        case .flushed, .write, .restamp, .introduce, .beacon, .addAddress, .dialAll, .takePart, .withdraw,
+            .databaseChanged, .timer:
+            break
         }
     }
 

@@ -189,6 +189,7 @@ package final class World {
         case .dialAll: self.hash.note("dialAll", machine: number, at: self.time)
         case .takePart: self.hash.note("takePart", machine: number, at: self.time)
         case .withdraw: self.hash.note("withdraw", machine: number, at: self.time)
+        case .databaseChanged: self.hash.note("databaseChanged", machine: number, at: self.time)
         case .introduce: self.hash.note("introduce", machine: number, at: self.time)
         case .timer: self.hash.note("timer", machine: number, at: self.time)
         }

@@ -32,6 +32,15 @@ extension Message {
         case .probe: self = .probe(try ChainProbe(decoding: &reader))
         case .wanted: self = .wanted(try reader.entries(atMost: MessageLimits.wantedChangeCountMax))
         case .given: self = .given
+        case .state:
+            let frontier = Hash256(bytes: try reader.bytes32())
+            self = .state(StateClaim(frontier: frontier, root: Hash256(bytes: try reader.bytes32())))
+        case .sums:
+            let frontier = Hash256(bytes: try reader.bytes32())
+            var sums: [UInt64] = []
+            for _ in 0..<SettledDigest.groupCount { sums.append(try reader.bigEndian()) }
+            self = .sums(StateSums(frontier: frontier, sums: sums))
+        case .objects: self = .objects(try StateObjects(decoding: &reader))
         case .ping: self = .ping(try reader.wallTime())
         case .pong: self = .pong(try reader.wallTime())
         }
@@ -150,6 +159,23 @@ extension FrontierRange {
                 if let end = self.end, entry.replica >= end { throw .notCanonical }
                 last = entry
             }
+        }
+    }
+}
+
+extension StateObjects {
+    /// Groups and objects in ascending order.
+    fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
+        self.init(frontier: Hash256(bytes: try reader.bytes32()), groups: [], objects: [])
+        for _ in 0..<(try reader.count(atMost: MessageLimits.listedGroupCountMax)) {
+            let group = try reader.count(atMost: SettledDigest.groupCount - 1)
+            if let last = self.groups.last, group <= last { throw .notCanonical }
+            self.groups.append(group)
+        }
+        for _ in 0..<(try reader.count(atMost: MessageLimits.listedObjectCountMax)) {
+            let id = ObjectID(bytes: try reader.bytes16())
+            if let last = self.objects.last, id <= last.id { throw .notCanonical }
+            self.objects.append(ObjectDigest(id: id, digest: try reader.bigEndian()))
         }
     }
 }

@@ -26,6 +26,9 @@ extension Message {
         case .probe: .probe
         case .wanted: .wanted
         case .given: .given
+        case .state: .state
+        case .sums: .sums
+        case .objects: .objects
         case .ping: .ping
         case .pong: .pong
         }
@@ -49,6 +52,21 @@ extension Message {
         case .wanted(let entries), .stored(let entries):
             bytes.appendVarint(UInt64(entries.count))
             for entry in entries { entry.encode(to: &bytes) }
+        case .state(let claim):
+            claim.frontier.bytes.append(to: &bytes)
+            claim.root.bytes.append(to: &bytes)
+        case .sums(let sums):
+            sums.frontier.bytes.append(to: &bytes)
+            for sum in sums.sums { bytes.appendBigEndian(sum) }
+        case .objects(let objects):
+            objects.frontier.bytes.append(to: &bytes)
+            bytes.appendVarint(UInt64(objects.groups.count))
+            for group in objects.groups { bytes.appendVarint(UInt64(group)) }
+            bytes.appendVarint(UInt64(objects.objects.count))
+            for object in objects.objects {
+                object.id.bytes.append(to: &bytes)
+                bytes.appendBigEndian(object.digest)
+            }
         case .credit(let number): bytes.appendVarint(number)
         case .ping(let time), .pong(let time): bytes.appendVarint(time?.milliseconds ?? 0)
         case .eagerness(let flag): bytes.append(flag ? 1 : 0)

@@ -27,6 +27,13 @@ package enum Message: Hashable, Sendable {
     case wanted([FrontierEntry])
     /// All that was wanted has been sent, as far as the sender has it.
     case given
+    /// What the sender's state comes to, which is settled.
+    case state(StateClaim)
+    /// The sums of all groups of objects in the sender's state, since both have the same changes and not the same
+    /// state.
+    case sums(StateSums)
+    /// The objects of the groups that differ.
+    case objects(StateObjects)
     /// The sender's wall clock; nil if it does not know the time (`Hello.wallTime`).
     case ping(WallTime?)
     case pong(WallTime?)
@@ -147,6 +154,40 @@ package struct FrontierRange: Hashable, Sendable {
         case answer([FrontierEntry])
         /// The receiver's fingerprint is the sender's too.
         case equal
+    }
+}
+
+/// A state in which nothing is held, deferred or missing, by the changes that it follows from.
+package struct StateClaim: Hashable, Sendable {
+    /// The fingerprint of the frontier.
+    package var frontier: Hash256
+    /// The root of the `SettledDigest`.
+    package var root: Hash256
+
+    package init(frontier: Hash256, root: Hash256) { (self.frontier, self.root) = (frontier, root) }
+}
+
+/// What a state comes to, group by group.
+package struct StateSums: Hashable, Sendable {
+    /// The fingerprint of the frontier.
+    package var frontier: Hash256
+    /// As many as there are groups.
+    package var sums: [UInt64]
+
+    package init(frontier: Hash256, sums: [UInt64]) { (self.frontier, self.sums) = (frontier, sums) }
+}
+
+/// Objects of some groups of a state.
+package struct StateObjects: Hashable, Sendable {
+    /// The fingerprint of the frontier.
+    package var frontier: Hash256
+    /// Ascending.
+    package var groups: [Int]
+    /// All of these groups, in ascending order of ids.
+    package var objects: [ObjectDigest]
+
+    package init(frontier: Hash256, groups: [Int], objects: [ObjectDigest]) {
+        (self.frontier, self.groups, self.objects) = (frontier, groups, objects)
     }
 }
 

@@ -17,6 +17,9 @@ package enum MessageKind: UInt8, CaseIterable {
     case member = 13
     case wanted = 14
     case given = 15
+    case state = 16
+    case sums = 17
+    case objects = 18
 }
 
 /// Every size and count of messages, by name.
@@ -38,6 +41,10 @@ package enum MessageLimits {
     package static let storedEntryCountMax = 4096
     /// Changes in one message that asks for their content.
     package static let wantedChangeCountMax = 256
+    /// Groups of objects whose members are told in one comparison of states.
+    package static let listedGroupCountMax = 16
+    /// Objects of all groups in one message.
+    package static let listedObjectCountMax = 8192
     /// Points of one probe.
     package static let probePointCountMax = 64
 
@@ -54,6 +61,11 @@ package enum MessageLimits {
         case .credit, .ping, .pong: 10
         case .eagerness: 1
         case .probe: 8 << 10
+        case .state: 2 * Bytes32.byteCount
+        case .sums: Bytes32.byteCount + 8 * SettledDigest.groupCount
+        case .objects:
+            Bytes32.byteCount + 1 + 2 * self.listedGroupCountMax + 2
+                + self.listedObjectCountMax * (Bytes16.byteCount + 8)
         case .wanted: 2 + self.wantedChangeCountMax * (Bytes16.byteCount + 10 + Bytes32.byteCount)
         }
     }

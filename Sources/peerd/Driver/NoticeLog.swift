@@ -67,6 +67,8 @@ extension Notice {
         case .clockDiffers(let device, _): ("clockDiffers", device)
         case .forked(let device, _): ("forked", device)
         case .protocolViolation(let device, _): ("protocolViolation", device ?? "")
+        case .stateDiffers(let device, _): ("stateDiffers", device)
+        case .stateAgrees(let device): ("stateAgrees", device)
         case .erasedBytesRemain: ("erasedBytesRemain", "")
         case .paired, .clockSetBack, .newReplica, .storeFailed, .notKept: nil
         }
@@ -78,7 +80,8 @@ extension Notice {
         case .newReplica(let reason): reason == .first ? .debug : .notice
         case .held, .clockDiffers, .clockSetBack, .forked, .protocolViolation, .addressFailed, .tooManySessions:
             .warning
-        case .storeFailed, .erasedBytesRemain: .error
+        case .storeFailed, .erasedBytesRemain, .stateDiffers: .error
+        case .stateAgrees: .notice
         case .notKept: .warning
         }
     }

@@ -37,6 +37,13 @@ enum NoticeText {
             Two machines write as \(self.name(device)), or its database was restored: its chain forks at change \
             \(sequence). All changes count.
             """
+        case .stateDiffers(let device, let objects):
+            """
+            \(self.name(device)) has the same changes and another state of \
+            \(PlainText.list(objects.map(\.description))). Each machine reads its log again, and puts right what does \
+            not follow from it.
+            """
+        case .stateAgrees(let device): "\(self.name(device)) has the same state again."
         case .protocolViolation(let device, let reason):
             (device.map(self.name) ?? "A stranger")
                 + " violated the protocol (\(reason)); disconnected."
@@ -51,10 +58,11 @@ enum NoticeText {
     /// Those that someone who runs a single command must know.
     static func warning(_ notice: Notice) -> String? {
         switch notice {
-        case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed, .erasedBytesRemain, .notKept: self.of(notice)
+        case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed, .erasedBytesRemain, .notKept, .stateDiffers:
+            self.of(notice)
         case .newReplica(let reason): reason == .first ? nil : self.of(notice)
         case .connected, .disconnected, .paired, .memberMet, .addressFailed, .pairingLapsed, .protocolViolation,
-            .tooManySessions:
+            .tooManySessions, .stateAgrees:
             nil
         }
     }

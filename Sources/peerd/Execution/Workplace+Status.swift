@@ -85,6 +85,10 @@ extension StatusAnswer {
         for peer in self.peers where peer.connected {
             rows.append(["", peer.sentence(someWait: !self.waiting.isEmpty)])
         }
+        for peer in self.peers {
+            guard let sentence = peer.differenceSentence else { continue }
+            rows.append(["differs", "\(sentence); \(PeerAnswer.differenceAdvice)"])
+        }
         for peer in self.peers where peer.copies {
             rows.append(["copied", "\(peer.copiesSentence); \(PeerAnswer.copiesAdvice)"])
         }

@@ -97,6 +97,10 @@ function card(peer) {
     Math.abs(ahead) > CLOCK_TOLERANCE_MS ? h("p.notice.warning", {}, icon("warning"),
       `Its clock is ${span(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the one of this machine. ` +
       "Compare them, and correct the wrong one.") : null,
+    peer.differs_since_ms ? h("p.notice.warning", {}, icon("warning"),
+      "It has the same changes and, since ", moment(peer.differs_since_ms), ", another state of ",
+      `${count(peer.differing.length, "object")}. Each machine`,
+      " puts right what does not follow from its log; peerd doctor says more.") : null,
     peer.advice || peer.failure ? h("p.notice", {}, icon(peer.connected ? "warning" : "offline"),
       h("span", {}, foreign(peer.failure ? `It ${peer.failure}.` : peer.advice))) : null,
   ];

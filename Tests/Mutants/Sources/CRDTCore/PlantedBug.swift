@@ -156,6 +156,10 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case namesOfDroppedWritesUnhashed
     /// What was dropped elsewhere and is needed here is not asked for.
     case neededContentNotAskedFor
+    /// The digest of the state keeps what objects were before.
+    case digestKeepsFormerState
+    /// Objects that a peer has otherwise are named, and stay as they are.
+    case differencesAreNotMended
     /// An erasure that is not done when the process ends is never done.
     case erasuresForgottenAtStart
     /// An edit of a branch shows on the main timeline at once.

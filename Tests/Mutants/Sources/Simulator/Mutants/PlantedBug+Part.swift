@@ -44,6 +44,8 @@ extension PlantedBug {
             .droppedWritesTakenForSuperseded,
             .namesOfDroppedWritesUnhashed,
             .neededContentNotAskedFor,
+            .digestKeepsFormerState,
+            .differencesAreNotMended,
             .erasuresForgottenAtStart,
             .branchCountsAtOnce,
             .nestedBranchesForgotten,

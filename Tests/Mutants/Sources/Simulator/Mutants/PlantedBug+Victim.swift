@@ -81,6 +81,7 @@ extension PlantedBug {
         case .droppedWritesTakenForSuperseded: Victim("P22", "P22-lying-relay")
         case .namesOfDroppedWritesUnhashed: Victim("P22", "P22-renamed-by-a-relay")
         case .neededContentNotAskedFor: Victim("P22", "P22-successor-lost")
+        case .digestKeepsFormerState, .differencesAreNotMended: Victim("P10", "P10-altered-properties")
         case .erasuresForgottenAtStart: Victim("P22", "P22-killed-erasure")
         case .branchCountsAtOnce: Victim("P36", "P36-two-machines", "P36-crash")
         case .nestedBranchesForgotten: Victim("P36", "P36-branch-of-a-branch")
