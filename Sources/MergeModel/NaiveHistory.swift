@@ -259,8 +259,11 @@ package struct NaiveHistory: Sendable {
                 guard target.replica == restamp.replica, target.sequence == restamp.lastSequence else { continue }
                 let user = self.user(of: author)
                 guard user == self.founder || user == self.user(of: last) else { continue }
+                // From the end back to the first that is stamped no later.
                 restamped.formUnion(
-                    self.path(to: last).filter { self.changes[$0].sequence >= restamp.firstSequence }
+                    self.path(to: last).reversed().prefix {
+                        self.changes[$0].sequence >= restamp.firstSequence && self.changes[$0].stamp > change.stamp
+                    }
                 )
             }
         }

@@ -7,7 +7,7 @@ struct RestampTableTests {
     private func record(_ replica: UInt64, _ first: UInt64, _ last: UInt64) -> RestampRecord {
         let id = ReplicaID(bytes: Bytes16(high: replica, low: 0))
         let restamp = Restamp(replica: id, firstSequence: first, lastSequence: last, lastHash: .zero)
-        return RestampRecord(restamp: restamp, author: SegmentIndex(rawValue: 0))
+        return RestampRecord(restamp: restamp, at: .zero, author: SegmentIndex(rawValue: 0))
     }
 
     @Test func `records are found by where they end, in few sequences and in many`() {

@@ -113,7 +113,7 @@ final class SampleStore {
         _ runs: [VerifiedRun],
         at now: WallTime = TreeSample.now,
         deferring: Bool = false,
-        ignoring ignored: Set<Restamp>? = nil
+        ignoring ignored: Set<StampedRestamp>? = nil
     ) throws -> ([Merge.Reception], Merge.Summary) {
         try self.store.write { transaction throws(StoreError) in
             var policy = MergePolicy.ofTestNode(0, at: now)
@@ -127,7 +127,7 @@ final class SampleStore {
         }
     }
 
-    func dueRestamps() throws -> Set<Restamp> {
+    func dueRestamps() throws -> Set<StampedRestamp> {
         try self.read { transaction throws(StoreError) in
             try Merge(now: TreeSample.now, founder: TestDevice.user).dueRestamps(in: &transaction)
         }

@@ -54,7 +54,7 @@ struct CatchUpPaceTests {
             let hash = hashes[Int(sequence) - 1]
             let restamp = Restamp(replica: replica, firstSequence: sequence, lastSequence: sequence, lastHash: hash)
             let first = last == nil ? 1 : 63 - sequence
-            let run = talk.chain([[.restamp(restamp)]], nonce: 2, from: first, previous: last)
+            let run = talk.chain([[.restamp(restamp)]], nonce: 2, from: first, previous: last, at: .zero)
             last = run.hashes.last
             talk.send(.run(run.run))
         }

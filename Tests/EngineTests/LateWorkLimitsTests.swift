@@ -165,7 +165,8 @@ struct LateWorkLimitsTests {
         var previous: Hash256?
         for (number, chain) in chains.enumerated() {
             let first = number == 0 ? 1 : UInt64(number) + 2
-            let order = author.chain([[.restamp(chain.restamp)]], nonce: 9, from: first, previous: previous)
+            let edit = Edit.restamp(chain.restamp)
+            let order = author.chain([[edit]], nonce: 9, from: first, previous: previous, at: .zero)
             previous = order.hashes.last
             let own = chain.runs[1].run.changes[0].stamp
             #expect(try self.stamp(of: chain.runs[1], in: network) == own)

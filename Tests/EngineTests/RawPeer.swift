@@ -177,13 +177,14 @@ final class RawPeer {
         nonce: UInt64,
         from first: UInt64 = 1,
         previous: Hash256? = nil,
-        context: [Point] = []
+        context: [Point] = [],
+        at claimed: Stamp? = nil
     ) -> VerifiedRun {
         let nonce = Bytes16(high: nonce, low: nonce)
         let cryptography = SodiumCryptography()
         let replica = ReplicaID(device: self.identity.value.device, nonce: nonce, cryptography)
         var builder = RunBuilder(replica: replica, firstSequence: first)
-        var stamp = Stamp(milliseconds: self.network.moment(of: self.target).wall.milliseconds)
+        var stamp = claimed ?? Stamp(milliseconds: self.network.moment(of: self.target).wall.milliseconds)
         if first == 1 {
             builder.beginChange(stamp: stamp, context: context, blinding: [UInt8](repeating: 1, count: 16))
             builder.append(.introduce(self.identity.value.introduction(nonce: nonce)))

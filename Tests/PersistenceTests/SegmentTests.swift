@@ -94,7 +94,7 @@ import Testing
         try store.receive(tree.forks[0].runs)
         let before = try self.records(store)
         let restamp = Restamp(replica: before[0].id, firstSequence: 2, lastSequence: 4, lastHash: before[0].storedHash)
-        let record = RestampRecord(restamp: restamp, author: SegmentIndex(rawValue: 0))
+        let record = RestampRecord(restamp: restamp, at: .zero, author: SegmentIndex(rawValue: 0))
         var stranger = Author(number: 2)
         let others = tree.forks[1...].flatMap(\.runs) + [stranger.run([[Self.set(1)]])]
         do throws(StoreError) {
@@ -166,7 +166,7 @@ import Testing
         let restamps = (1...3 as ClosedRange<UInt64>).map { number in
             let id = ReplicaID(bytes: Bytes16(high: number / 2, low: 5))
             let restamp = Restamp(replica: id, firstSequence: number, lastSequence: 9, lastHash: .zero)
-            return RestampRecord(restamp: restamp, author: segment)
+            return RestampRecord(restamp: restamp, at: Stamp(rawValue: .max - number), author: segment)
         }
         let kept = [
             Checkpoint(number: 1, base: 0, additions: [1]), Checkpoint(number: 0, base: 2, additions: [1 << 40]),

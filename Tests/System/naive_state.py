@@ -93,7 +93,12 @@ def changes_from(lines):
         # A restamp counts wherever it stands, if it is by the user whose changes it names.
         if line["kind"] == "restamp" and users.get(named["replica"]) == line.get("user"):
             change = changes.get((named["replica"], named["last_hash"]))
-            while change is not None and change.sequence >= named["first_sequence"]:
+            carrier = changes[line["replica"], line["hash"]]
+            while (
+                change is not None
+                and change.sequence >= named["first_sequence"]
+                and change.claimed > carrier.claimed
+            ):
                 change.is_restamped = True
                 change = change.previous
     for change in changes.values():

@@ -1,6 +1,8 @@
 /// Orders a stretch of a chain directly after what its changes had seen: the way out for a clock that was wrong.
 ///
-/// It counts if its author is a device of the same user as the chain's, or of the workspace's founder.
+/// It counts if its author is a device of the same user as the chain's, or of the workspace's founder. Of its stretch
+/// it orders what comes after the last change that is stamped no later than its own: a clock that was ahead is put
+/// right by one that is not, and what nobody holds stays where it is. Both stamps are those that the authors claim.
 package struct Restamp: Hashable, Sendable {
     package var replica: ReplicaID
     package var firstSequence: UInt64

@@ -32,7 +32,7 @@ extension Merge {
         for change in run.changes {
             for operation in run.operations[change.operationRange] where operation.kind == .restamp {
                 guard let restamp = try? Restamp(decoding: run.payload[operation.payloadRange]) else { continue }
-                let record = RestampRecord(restamp: restamp, author: author)
+                let record = RestampRecord(restamp: restamp, at: change.stamp, author: author)
                 guard !transaction.restamps.contains(record) else { continue }
                 try transaction.addRestamp(record)
                 if try self.end(of: record, in: &transaction) != nil { self.deferred.hasRestamps = true }
@@ -64,20 +64,19 @@ extension Merge {
         for record in transaction.restamps.records(of: replica, endingIn: 1...Limits.sequenceMax)
         where !transaction.restamps.isUnsettled(record) {
             guard let end = try self.end(of: record, in: &transaction) else { continue }
-            _ = chain.cover(from: end, downTo: record.restamp.firstSequence, in: transaction)
+            _ = try chain.cover(from: end, by: record.content, in: &transaction)
         }
         transaction.setRestampedChain(chain, of: replica)
         return chain
     }
 
     /// The restamps that would order something anew, and have not yet: they were deferred.
-    package func dueRestamps(in transaction: inout some StoreTransaction) throws(StoreError) -> Set<Restamp> {
-        var due: Set<Restamp> = []
+    package func dueRestamps(in transaction: inout some StoreTransaction) throws(StoreError) -> Set<StampedRestamp> {
+        var due: Set<StampedRestamp> = []
         for record in transaction.restamps.unsettled {
             guard let end = try self.end(of: record, in: &transaction) else { continue }
             var chain = try self.restampedChain(of: record.restamp.replica, in: &transaction)
-            let news = chain.cover(from: end, downTo: record.restamp.firstSequence, in: transaction)
-            if !news.isEmpty { due.insert(record.restamp) }
+            if try !chain.cover(from: end, by: record.content, in: &transaction).isEmpty { due.insert(record.content) }
         }
         return due
     }
@@ -117,15 +116,18 @@ extension Merge {
     {
         self.deferred.hasRestamps = false
         var news: [RestampedChain.Piece] = []
-        for record in transaction.restamps.unsettled where !self.policy.ignoredRestamps.contains(record.restamp) {
+        for record in transaction.restamps.unsettled where !self.policy.ignoredRestamps.contains(record.content) {
             self.summary.restampCost += 1
             guard let end = try self.end(of: record, in: &transaction) else { continue }
             let replica = record.restamp.replica
             var chain = try self.restampedChain(of: replica, in: &transaction)
             // Held here alone meanwhile, so that it is not copied.
             transaction.setRestampedChain(nil, of: replica)
-            news += chain.cover(from: end, downTo: record.restamp.firstSequence, in: transaction)
+            let covered = try chain.cover(from: end, by: record.content, in: &transaction)
             transaction.setRestampedChain(chain, of: replica)
+            // Each was looked at.
+            self.summary.restampCost += covered.reduce(0) { $0 + $1.sequences.count }
+            news += covered
             try transaction.settleRestamp(record)
         }
         return news

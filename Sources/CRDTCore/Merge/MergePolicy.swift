@@ -7,7 +7,7 @@ package struct MergePolicy: Sendable {
     /// Whether restamps that are stored, and not settled, are deferred: the state is as if they had not come yet.
     package var defersRestamps = false
     /// Restamps that are deferred in any case.
-    package var ignoredRestamps: Set<Restamp> = []
+    package var ignoredRestamps: Set<StampedRestamp> = []
     /// So many recorded moves may be done again for the sake of late ones; changes beyond that are deferred.
     package var redoneMoveCountMax = Int.max
     /// The segment of which nothing is deferred.

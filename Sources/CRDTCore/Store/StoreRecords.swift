@@ -457,13 +457,28 @@ package struct RaisedStamp: Hashable, Sendable {
     }
 }
 
+/// A restamp with the stamp of the change that carries it, as its author claims it.
+package struct StampedRestamp: Hashable, Sendable {
+    package var restamp: Restamp
+    /// What is stamped no later than this is not restamped.
+    package var stamp: Stamp
+
+    package init(_ restamp: Restamp, at stamp: Stamp) {
+        self.restamp = restamp
+        self.stamp = stamp
+    }
+}
+
 /// A restamp that is stored, and the segment of its author.
 package struct RestampRecord: Hashable, Sendable {
-    package var restamp: Restamp
+    package var content: StampedRestamp
     package var author: SegmentIndex
 
-    package init(restamp: Restamp, author: SegmentIndex) {
-        self.restamp = restamp
+    package var restamp: Restamp { self.content.restamp }
+    package var stamp: Stamp { self.content.stamp }
+
+    package init(restamp: Restamp, at stamp: Stamp, author: SegmentIndex) {
+        self.content = StampedRestamp(restamp, at: stamp)
         self.author = author
     }
 }

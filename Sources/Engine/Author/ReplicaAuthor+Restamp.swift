@@ -46,9 +46,10 @@ extension ReplicaAuthor {
                 lastSequence: sequence,
                 lastHash: hash ?? .zero
             )
-            // One that has not helped would not help a second time.
+            // One that has not helped would not help a second time, unless it is stamped too far ahead itself.
             let known = transaction.restamps.records(of: restamp.replica, endingIn: sequence...sequence)
-            guard !known.contains(where: { $0.restamp == restamp }) else { continue }
+            let isKnown = known.contains { $0.restamp == restamp && !HybridClock.isHeld($0.stamp, at: self.now) }
+            guard !isKnown else { continue }
             edits.append(.restamp(restamp))
         }
         guard !edits.isEmpty else { return nil }

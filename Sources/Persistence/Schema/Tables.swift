@@ -82,7 +82,8 @@ extension Schema {
             PRIMARY KEY (segment, sequence)
         ) WITHOUT ROWID;
 
-        -- The log: stretches of chains that some operation restamps. One that is not settled has no effect yet.
+        -- The log: stretches of chains that some operation restamps, with the stamp of the change that it is in. One
+        -- that is not settled has no effect yet.
         CREATE TABLE restamp (
             restamp INTEGER PRIMARY KEY,
             author_segment INTEGER NOT NULL,
@@ -90,6 +91,7 @@ extension Schema {
             first_sequence INTEGER NOT NULL,
             last_sequence INTEGER NOT NULL,
             last_hash BLOB NOT NULL,
+            stamp INTEGER NOT NULL,
             is_settled INTEGER NOT NULL DEFAULT 0
         );
 

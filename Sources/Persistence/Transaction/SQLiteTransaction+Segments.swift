@@ -197,7 +197,8 @@ extension SQLiteTransaction {
             restamp.replica.bytes,
             restamp.firstSequence,
             restamp.lastSequence,
-            restamp.lastHash.bytes
+            restamp.lastHash.bytes,
+            record.stamp
         )
         self.segments.add(record)
     }
@@ -228,7 +229,8 @@ extension SQLiteTransaction {
                 restamp.firstSequence >= 1, restamp.firstSequence <= restamp.lastSequence,
                 restamp.lastSequence <= Limits.sequenceMax
             else { throw .damaged("a restamp in the database cannot be") }
-            let record = RestampRecord(restamp: restamp, author: SegmentIndex(rawValue: author))
+            let stamp = Stamp(rawValue: statement.bits(7))
+            let record = RestampRecord(restamp: restamp, at: stamp, author: SegmentIndex(rawValue: author))
             guard !self.restamps.contains(record), statement.int64(6) == self.restamps.count + 1 else {
                 throw .damaged("the restamps in the database are not numbered without gaps")
             }

@@ -26,10 +26,17 @@ extension Expense {
     }
 
     /// Restamps of stretches of that chain, each in a run of its own.
-    private static func restamps(_ member: CostlyMember, _ stretches: [ClosedRange<UInt64>]) -> [Message] {
+    ///
+    /// `milliseconds`: when each is stamped.
+    private static func restamps(
+        _ member: CostlyMember,
+        _ stretches: [ClosedRange<UInt64>],
+        at milliseconds: () -> UInt64 = { 0 }
+    ) -> [Message] {
         stretches.map { stretch in
             let hash = member.hash(of: stretch.upperBound, on: 1)
-            return member.run([Draft(edits: [self.restamp(member.head(of: 1).replica, stretch, hash)])])
+            let edit = self.restamp(member.head(of: 1).replica, stretch, hash)
+            return member.run([Draft(edits: [edit], millisecond: milliseconds())])
         }
     }
 
@@ -166,12 +173,15 @@ extension Expense {
                 let edits = (1...30_000 as ClosedRange<UInt64>).map { number in
                     self.restamp(head.replica, number % 4_000 + 1...head.sequence, head.hash)
                 }
-                return self.runs(member, edits)
+                return self.changes(edits).map { draft in
+                    member.run([Draft(edits: draft.edits, millisecond: 0)])
+                }
             },
             Expense("restamp: 100 runs, each of 4,000 changes", after: self.otherChain) { member in
                 let head = member.head(of: 1)
-                return (1...100).map { first in
-                    member.run([Draft(edits: [self.restamp(head.replica, first...head.sequence, head.hash)])])
+                return (1...100 as ClosedRange<UInt64>).map { first in
+                    let edit = self.restamp(head.replica, first...head.sequence, head.hash)
+                    return member.run([Draft(edits: [edit], millisecond: 0)])
                 }
             },
             Expense(
@@ -188,6 +198,24 @@ extension Expense {
                 after: self.longChain
             ) { member in
                 self.restamps(member, (2...3_000).reversed().map { UInt64($0)...UInt64($0) })
+            },
+            Expense(
+                "restamp: 3,000 of 3,000 changes, each stamped earlier than the one before",
+                dripped: true,
+                after: self.longChain
+            ) { member in
+                var millisecond: UInt64 = 3_000
+                return self.restamps(member, Array(repeating: 2...3_001, count: 3_000)) {
+                    millisecond -= 1
+                    return millisecond
+                }
+            },
+            Expense(
+                "restamp: 10,000 of 3,000 changes, stamped in the midst of them",
+                dripped: true,
+                after: self.longChain
+            ) { member in
+                self.restamps(member, Array(repeating: 2...3_001, count: 10_000)) { 1_500 }
             },
             Expense("restamp: 30,000 of what a chain has yet to write, and 1,000 changes of it") { member in
                 let opening = member.run([], on: 1)

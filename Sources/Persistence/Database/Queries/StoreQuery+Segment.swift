@@ -23,15 +23,15 @@ extension StoreQuery {
     )
     static let allRestamps = StoreQuery(
         """
-        SELECT author_segment, replica, first_sequence, last_sequence, last_hash, is_settled, restamp FROM restamp
-        ORDER BY restamp
+        SELECT author_segment, replica, first_sequence, last_sequence, last_hash, is_settled, restamp, stamp
+        FROM restamp ORDER BY restamp
         """
     )
     static let settleRestamp = StoreQuery("UPDATE restamp SET is_settled = 1 WHERE restamp = ?")
     static let insertRestamp = StoreQuery(
         """
-        INSERT INTO restamp (author_segment, replica, first_sequence, last_sequence, last_hash)
-        VALUES (?, ?, ?, ?, ?)
+        INSERT INTO restamp (author_segment, replica, first_sequence, last_sequence, last_hash, stamp)
+        VALUES (?, ?, ?, ?, ?, ?)
         """
     )
     static let raisedStamp = StoreQuery(
