@@ -119,27 +119,10 @@ extension Node where Store: ~Copyable {
                     connection.awaitedPongCount = max(0, connection.awaitedPongCount - 1)
                     self.noteWhetherCopied(connection)
                 }
-            case .lacks(let entries): try self.checkOwnReplica(entries, on: connection)
             case .resume: connection.mayHaveMore = true
             case .given: break
             case .violation(let reason): self.violation(connection, reason)
             }
-        }
-    }
-
-    /// A peer that holds more of our chain than we do knew this database before it went back in time.
-    private mutating func checkOwnReplica(
-        _ entries: [FrontierEntry],
-        on connection: PeerConnection
-    ) throws(StoreError) {
-        guard let segment = self.state.activeSegment, let device = connection.device else { return }
-        let (id, stored) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            (transaction.replicaID(segment), transaction.progress(of: segment).storedSequence)
-        }
-        // Believed once of each device: a database goes back only while no process has it open.
-        if entries.contains(where: { $0.replica == id && $0.sequence > stored }), self.doubters.insert(device).inserted
-        {
-            try self.abandonReplica(.rolledBack)
         }
     }
 

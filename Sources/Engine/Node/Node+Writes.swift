@@ -78,13 +78,4 @@ extension Node where Store: ~Copyable {
             self.note(error)
         }
     }
-
-    /// The next write makes a new replica.
-    mutating func abandonReplica(_ reason: NewReplicaReason) throws(StoreError) {
-        guard self.state.activeSegment != nil else { return }
-        try self.replica.transaction {
-            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
-            try author.leaveReplica(reason, in: &transaction)
-        }
-    }
 }

@@ -19,8 +19,6 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
     var instance: UInt32 = 0
     /// How often everyone was to be dialled.
     var dialAllCount: UInt64 = 0
-    /// Devices on whose mere word that they hold more of our chain we have gone on under a new replica id.
-    var doubters: Set<DeviceID> = []
     /// What is known of the time beside what our clock shows.
     var clock: ClockEvidence
     /// What the settled state comes to, beside that of others.

@@ -261,7 +261,7 @@ package enum NewReplicaReason: String, Hashable, Sendable {
     case first
     /// The file is not where, or on the machine, it was.
     case copiedOrRestored
-    /// A peer holds changes of this replica that the database does not.
+    /// A peer has sent changes of this replica that the database did not have.
     case rolledBack
     /// Two different changes carry one of its dots.
     case forked

@@ -194,5 +194,8 @@ package final class CostlyMember {
 
     var user: UserID { self.identity.user }
 
+    /// Under which the device that is measured writes.
+    var deviceReplica: ReplicaID { self.device.replica ?? self.unknownReplica() }
+
     func randomBytes(_ count: Int) -> [UInt8] { self.entropy.bytes(count) }
 }

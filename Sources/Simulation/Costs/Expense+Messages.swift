@@ -40,6 +40,12 @@ extension Expense {
                     .stored([FrontierEntry(replica: head.replica, sequence: 1 + UInt64(number), hash: .zero)])
                 }
             },
+            Expense("stored: 20,000 that claim more of our own chain") { member in
+                let own = member.deviceReplica
+                return (0..<20_000).map { number in
+                    .stored([FrontierEntry(replica: own, sequence: 1_000 + UInt64(number), hash: .zero)])
+                }
+            },
             Expense("ranges: 2,000 of one fingerprint", after: self.manyReplicas) { _ in
                 Array(repeating: .ranges([FrontierRange(end: nil, claim: .fingerprint(.zero))]), count: 2_000)
             },

@@ -73,6 +73,9 @@ package final class MeasuredDevice {
         }
     }
 
+    /// Under which it writes.
+    var replica: ReplicaID? { (try? self.node.status(at: self.now))?.replica }
+
     func takeSaid(on id: ConnectionID) -> [UInt8] { self.said.removeValue(forKey: id) ?? [] }
 
     /// Writes a small transaction of its own; returns the nanoseconds it took.

@@ -61,8 +61,6 @@ package final class Machine {
     var observers: [Observer] = []
     /// What has taken the place of its node, if it does not keep to the protocol any more.
     var hostile: HostileMember?
-    /// How often its present process went on under a new replica id because a peer knew more of its chain.
-    var rollbackCount = 0
     var refusesDialsUntil = VirtualTime.zero
     /// Which machine answers at its address, and until when.
     var impostor: (number: Int, until: VirtualTime)?
@@ -125,7 +123,6 @@ package final class Machine {
         self.disk.start()
         self.viewedChangeCount = -1
         self.incarnation += 1
-        self.rollbackCount = 0
         self.connections = [:]
         self.alarm = nil
         let moment = self.moment(at: time)

@@ -145,7 +145,6 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     case causeNeverCame
     /// A hostile member has signed two different changes with one dot.
     case liarForked
-    case falseClaimBelieved
     /// A user has had changes restamped.
     case restampedWhenAsked
     /// Two writes that had not seen each other have one stamp.

@@ -80,14 +80,14 @@ extension World {
         let wasLiedTo = self.machines.contains { $0.hostile != nil }
         switch reason {
         case .first:
-            // Why a replica was given up is not remembered over a restart, be it a liar's claim.
+            // Why a replica was given up is not remembered over a restart, be it a clock that a liar misled.
             hasCause = wasCopied || machine.isTainted || wasLiedTo || !self.hasFormerReplica(machine)
         case .copiedOrRestored:
             self.record.mark(.copyNoticed)
             hasCause = self.record.saw(.restoredDatabase, .copiedDatabase) || machine.isTainted
         case .rolledBack:
             self.record.mark(.rollbackNoticed)
-            hasCause = wasCopied || machine.isTainted || self.believesLiar(machine)
+            hasCause = wasCopied || machine.isTainted
         case .forked:
             self.record.mark(.forkLeft)
             hasCause = wasCopied || machine.isTainted
@@ -111,14 +111,6 @@ extension World {
             }
         }
         return count ?? 0 > 1
-    }
-
-    /// Whether a machine took the word of a hostile member that it had lost changes: once for each of them.
-    private func believesLiar(_ machine: Machine) -> Bool {
-        guard self.machines.contains(where: { $0.hostile != nil }) else { return false }
-        self.record.mark(.falseClaimBelieved)
-        machine.rollbackCount += 1
-        return machine.rollbackCount <= self.machines.count { $0.hostile != nil }
     }
 
     /// A peer is said to have broken the protocol: true only of hostile members, of strangers, of bytes that were

@@ -23,8 +23,6 @@ package struct SyncSession: Sendable {
         case greeted(Hello)
         /// What the peer's clock shows, and whether it wants to know what ours does.
         case heardTime(WallTime?, isAsked: Bool)
-        /// The peer says that it holds these, and we do not.
-        case lacks([FrontierEntry])
         /// `next` may have more to send.
         case resume
         /// All has come that the peer has of what it was asked for.
@@ -161,12 +159,8 @@ package struct SyncSession: Sendable {
         guard self.comparison.unlearned.count <= TransferLimits.openSpanCountMax else {
             return self.violation("a comparison in too many pieces")
         }
-        var actions: [Action] = outcome.reply.isEmpty ? [] : [.send(.ranges(outcome.reply))]
-        var lacking: [FrontierEntry] = []
-        for entry in outcome.lessons.flatMap(\.entries) where try !self.note(entry, in: &transaction) {
-            lacking.append(entry)
-        }
-        if !lacking.isEmpty { actions.append(.lacks(lacking)) }
+        let actions: [Action] = outcome.reply.isEmpty ? [] : [.send(.ranges(outcome.reply))]
+        for entry in outcome.lessons.flatMap(\.entries) { _ = try self.note(entry, in: &transaction) }
         guard self.comparison.isComplete else { return actions }
         self.phase = .streaming
         return actions + [.resume]
@@ -201,17 +195,16 @@ package struct SyncSession: Sendable {
         at now: UInt64,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [Action] {
-        var lacking: [FrontierEntry] = []
-        var mayResume = false
+        var (isLacking, mayResume) = (false, false)
         for entry in entries {
-            if try !self.note(entry, in: &transaction) { lacking.append(entry) }
+            if try !self.note(entry, in: &transaction) { isLacking = true }
             if self.chains[entry.replica] != nil {
                 mayResume = true
                 try self.noteAnswer(entry, in: &transaction)
             }
         }
-        if !lacking.isEmpty, self.graftDeadline == nil { self.graftDeadline = now + TransferLimits.graftDelay }
-        return (lacking.isEmpty ? [] : [.lacks(lacking)]) + (mayResume ? [.resume] : [])
+        if isLacking, self.graftDeadline == nil { self.graftDeadline = now + TransferLimits.graftDelay }
+        return mayResume ? [.resume] : []
     }
 
     /// Time has passed: asks for what was announced and has not come.

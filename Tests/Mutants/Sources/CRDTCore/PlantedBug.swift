@@ -88,6 +88,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case stampNotRaised
     /// A restamp orders nothing anew.
     case restampIgnored
+    /// A restamp orders anew what was stamped before it, too.
+    case restampTakesAll
     /// Everyone may restamp.
     case strangersRestamp
     /// A reader's token is taken to be good whatever became of the commits that it has seen.
@@ -125,6 +127,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case copyUnnoticed
     /// A database that went back in time goes on with its chain.
     case rollbackUnnoticed
+    /// A database goes on as one that went back in time, if a peer says so.
+    case claimBelieved
     /// Which replica a device writes under is forgotten when it restarts.
     case replicaForgotten
 
