@@ -34,6 +34,22 @@ struct CreationTests {
         }
     }
 
+    @Test func `a back-dated creation takes no object over whose id is derived from a key`() throws {
+        let space = ObjectID(bytes: Bytes16(high: 7, low: 7))
+        let object = ObjectID(of: Self.user, key: "groceries", type: "list", in: space)
+        #expect(try self.makers(of: object, at: 100, otherAt: 2) == ["user note", "user note"])
+        #expect(try self.makers(of: object, at: 2, otherAt: 100) == ["user note", "user note"])
+        // One user's devices derive one id, and others another.
+        #expect(object == ObjectID(of: Self.user, key: "groceries", type: "list", in: space))
+        let others = [
+            ObjectID(of: Self.other, key: "groceries", type: "list", in: space),
+            ObjectID(of: Self.user, key: "groceries", type: "note", in: space),
+            ObjectID(of: Self.user, key: "tools", type: "list", in: space),
+            ObjectID(of: Self.user, key: "groceries", type: "list", in: TreeSample.object),
+        ]
+        #expect(Set(others + [object]).count == 5)
+    }
+
     @Test func `an id that is nobody's belongs to whoever creates it first`() throws {
         for object in [TreeSample.object, ObjectID(random: Bytes16(high: 1, low: 2))] {
             #expect(try self.makers(of: object, at: 100, otherAt: 2) == ["other spam", "other spam"])

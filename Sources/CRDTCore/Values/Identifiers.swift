@@ -71,8 +71,8 @@ public struct BranchID: Identifier16, Codable {
 
 /// The id of an object: a UUID that is the same on all machines.
 ///
-/// An object that was created with a key has an id derived from the workspace, the type and the key (UUIDv5, RFC 9562
-/// §5.5). Other ids are random, with a part that follows from the user (UUIDv8, RFC 9562 §5.8).
+/// A part of it follows from the user who made it, and the rest is random, or derived from the workspace, the type and
+/// a key (UUIDv8, RFC 9562 §5.8). So nobody else can make the object his own by claiming that he made it earlier.
 public struct ObjectID: Identifier16 {
     package var bytes: Bytes16
     package init(bytes: Bytes16) { self.bytes = bytes }

@@ -1,4 +1,4 @@
-/// SHA-1 (RFC 3174), which UUIDv5 is defined with.
+/// SHA-1 (RFC 3174), for ids of objects.
 ///
 /// It names things. Where something rests on it, that is that nobody finds a second message with the hash of a given
 /// one; two messages with one hash of their author's choice harm nobody but him.
@@ -49,16 +49,15 @@ enum SHA1 {
 }
 
 extension ObjectID {
-    /// The id that a name has in a namespace: UUIDv5 (RFC 9562 §5.5).
-    package init(namespace: ObjectID, name: [UInt8]) {
-        var digest = SHA1.hash(namespace.bytes.array + name)
-        digest[6] = digest[6] & 0x0f | 0x50
-        digest[8] = digest[8] & 0x3f | 0x80
-        self.init(bytes: Bytes16(digest.prefix(16)) ?? namespace.bytes)
+    /// The id that a user gives to what a key names within a type: it is the same on all of the user's devices, and
+    /// another one in another namespace.
+    package init(of user: UserID, key: String, type: String, in namespace: ObjectID) {
+        let digest = SHA1.hash(namespace.bytes.array + Array(type.utf8) + [0] + Array(key.utf8))
+        self.init(of: user, nonce: digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
-    /// An id that only this user can have given to an object: a UUIDv8 (RFC 9562) of 60 random bits and 62 that follow
-    /// from them and from the user.
+    /// An id that only this user can have given to an object: a UUIDv8 (RFC 9562) of 60 bits, which are random or
+    /// follow from a key, and 62 that follow from them and from the user.
     ///
     /// Whoever knows of an object can create it once more, and claim that he did so earlier. He has a key of his own by
     /// then, and his creation counts for less.

@@ -48,7 +48,8 @@ package struct Transaction: Hashable, Sendable {
     /// Where a new object's id comes from.
     package enum Identity: Hashable, Sendable {
         case random
-        /// Derived from the workspace, the type and this key: two devices that make the same thing apart make one.
+        /// Derived from the workspace, the user, the type and this key: two devices of one user that make the same
+        /// thing apart make one.
         case key(String)
         case given(ObjectID)
     }

@@ -420,7 +420,7 @@ struct TransactionPlan {
         switch creation.id {
         case .given(let object): return object
         case .key(let key):
-            return ObjectID(namespace: self.namespace, name: Array(creation.type.utf8) + [0] + Array(key.utf8))
+            return ObjectID(of: self.user, key: key, type: creation.type, in: self.namespace)
         case .random:
             while true {
                 let object = ObjectID(of: self.user, nonce: entropy.nextUInt64())

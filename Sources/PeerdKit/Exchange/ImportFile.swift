@@ -123,8 +123,8 @@ package struct ImportFile {
 
     /// Stands for a type and a key within the file.
     private static func mark(_ type: String, _ key: String) -> ObjectID {
-        let space = ObjectID(bytes: Bytes16(high: 0, low: 0))
-        return ObjectID(namespace: space, name: Array(type.utf8) + [0] + Array(key.utf8))
+        let nothing = Bytes16(high: 0, low: 0)
+        return ObjectID(of: UserID(bytes: .zero), key: key, type: type, in: ObjectID(bytes: nothing))
     }
 
     /// Finds out of which type the object is that a `parent_key` without `parent_type` means.

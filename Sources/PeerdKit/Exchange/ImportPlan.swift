@@ -5,10 +5,12 @@ internal import Engine
 struct ImportPlan {
     private(set) var steps: [Transaction.Step] = []
     private var planned: Set<ObjectID> = []
+    /// Whose ids keys stand for, and in which namespace.
+    let user: UserID
     let namespace: ObjectID
 
-    init(namespace: ObjectID) {
-        self.namespace = namespace
+    init(user: UserID, namespace: ObjectID) {
+        (self.user, self.namespace) = (user, namespace)
     }
 
     mutating func add(_ object: ImportedObject, in state: inout some StateReading) throws {
@@ -48,7 +50,7 @@ struct ImportPlan {
         switch reference {
         case .id(let id): id
         case .key(let type, let key):
-            ObjectID(namespace: self.namespace, name: Array(type.text.utf8) + [0] + Array(key.text.utf8))
+            ObjectID(of: self.user, key: key.text, type: type.text, in: self.namespace)
         }
     }
 

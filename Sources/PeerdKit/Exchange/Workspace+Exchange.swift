@@ -75,7 +75,7 @@ extension Workspace {
     private func notes(on file: ImportFile, _ branch: BranchID?) async throws -> [String] {
         let (strangers, typeless) = file.placesToCheck()
         guard !strangers.isEmpty || !typeless.isEmpty else { return [] }
-        let plan = ImportPlan(namespace: self.identity.objectNamespace)
+        let plan = ImportPlan(user: self.identity.user, namespace: self.identity.objectNamespace)
         return try await self.reading(at: branch.map { .branch($0) }) { state in
             for place in typeless {
                 let object = try file.object(at: place)
@@ -99,9 +99,9 @@ extension Workspace {
     /// Objects that are there already get only what differs. Returns the number of objects that begin in this batch.
     package func importBatch(_ objects: [ImportedObject], on branch: BranchID? = nil) async throws -> Int {
         let driver = try self.driver()
-        let namespace = self.identity.objectNamespace
+        let identity = self.identity
         let steps = try await self.reading(at: branch.map { .branch($0) }) { state in
-            var plan = ImportPlan(namespace: namespace)
+            var plan = ImportPlan(user: identity.user, namespace: identity.objectNamespace)
             for object in objects { try plan.add(object, in: &state) }
             return plan.steps
         }

@@ -41,9 +41,9 @@ extension Workspace {
         try await self.driver().restamp(isClockRight: isClockRight).mapError { PeerdError($0) }.get()
     }
 
-    /// Returns the id of the object that a type and a key name, whether it exists or not.
+    /// Returns the id of the user's object that a type and a key name, whether it exists or not.
     package func objectID(_ type: String, key: String) -> ObjectID {
-        ObjectID(namespace: self.identity.objectNamespace, name: Array(type.utf8) + [0] + Array(key.utf8))
+        ObjectID(of: self.identity.user, key: key, type: type, in: self.identity.objectNamespace)
     }
 
     /// Writes all objects, or one and everything below it, as canonical JSON, in pieces.

@@ -43,6 +43,7 @@ public final class Workspace: Sendable {
         /// The first bytes of the workspace's id.
         let workspace: UInt64
         let device: DeviceID
+        let user: UserID
         let founder: UserID
         let origin: Hash256
         let membership: Membership
@@ -51,7 +52,7 @@ public final class Workspace: Sendable {
 
         init(_ keys: borrowing DeviceIdentity) {
             self.workspace = keys.workspace.bytes.array.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-            self.device = keys.device
+            (self.device, self.user) = (keys.device, keys.user)
             self.membership = keys.membership
             self.founder = keys.membership.founder
             self.origin = keys.origin

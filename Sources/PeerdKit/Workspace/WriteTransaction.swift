@@ -27,10 +27,11 @@ public struct WriteTransaction: ~Copyable {
 
     /// Creates an object, or finds the one that a key names.
     ///
-    /// With a key the id is derived from the type and the key. Two machines that create it apart create one object. If
-    /// the object exists already, it stays as it is, except that it moves under `parent` if that is another one. So a
-    /// program can create what it needs at each start, and writes nothing if it is there. If the object was deleted, it
-    /// exists again, without its old properties.
+    /// With a key the id is derived from the user, the type and the key. Two machines of one user that create it apart
+    /// create one object, and nobody else can take it over; two users create two. If the object exists already, it
+    /// stays as it is, except that it moves under `parent` if that is another one. So a program can create what it
+    /// needs at each start, and writes nothing if it is there. If the object was deleted, it exists again, without its
+    /// old properties.
     ///
     /// - Parameters:
     ///   - type: the type of the object, in the words of the application; at most 512 bytes.

@@ -9,9 +9,9 @@ struct CreateCommand: AsyncParsableCommand {
         abstract: "Create an object; print its id.",
         discussion: """
             VALUE is JSON, or else a string: done=true is a boolean, title='Buy seeds' a string, and title='"true"' \
-            the string "true". With --key, the id is derived from the workspace, TYPE and KEY: machines that create \
-            the same thing apart get one object. If that object already exists, it keeps its place, and only the given \
-            properties are written.
+            the string "true". With --key, the id is derived from the workspace, the user, TYPE and KEY: machines of \
+            one user that create the same thing apart get one object. If that object already exists, it keeps its \
+            place, and only the given properties are written.
             """,
         exitCodes: ExitStatus.commonWithObject
     )

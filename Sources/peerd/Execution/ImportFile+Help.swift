@@ -7,8 +7,8 @@ extension ImportFile {
           type         the type of the object; required for new objects
           kind         a finer distinction within the type; optional
           id           a UUID for the object; or
-          key          text from which, with the type, the id is derived: importing it again, here or on another \
-        machine, gives the same object. Without id and key, the id is random
+          key          text from which, with the user and the type, the id is derived: importing it again, here or on \
+        another machine of the user, gives the same object. Without id and key, the id is random
           parent       id of the parent, an object of this file or of the workspace; or
           parent_key   key of the parent, with parent_type if several types have this key. Without parent and \
         parent_key it stands at the root; so it does with a parent that is nowhere (as in a part of another \
