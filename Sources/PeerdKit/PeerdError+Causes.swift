@@ -1,5 +1,6 @@
 package import CRDTCore
 package import Engine
+package import Persistence
 
 extension PeerdError {
     /// Says what a failure of the store means.
@@ -47,6 +48,32 @@ extension PeerdError {
                 .noSuchMoment,
                 "A value of that moment is no longer here: it was dropped by a compaction, or erased.",
                 advice: "Name a later moment, or ask a machine that keeps its history for longer."
+            )
+        }
+    }
+
+    /// Says why a file was not opened.
+    package init(_ failure: RegularFile.Failure, _ path: String) {
+        let advice =
+            switch failure {
+            case .absent, .system: "Check the name, the permissions and the disk."
+            case .notRegular, .tooLong: "Move it away, and put the right file in its place if there is one."
+            }
+        self.init(.storageFailed, failure.sentence(path), advice: advice)
+    }
+
+    /// Says why no invite was made.
+    package init(_ refusal: InviteRefusal) {
+        switch refusal {
+        case .store(let error): self.init(error)
+        case .tooFarFromRoot(let nearest):
+            self.init(
+                .cannotInvite,
+                """
+                This machine was invited by one that was invited by another, and so on, as often as can be: nobody \
+                would accept one that it invites.
+                """,
+                advice: "Make the invite on “\(nearest.prefix(80))”."
             )
         }
     }

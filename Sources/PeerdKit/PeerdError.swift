@@ -54,6 +54,8 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case inviteInvalid
         /// The invite was used before, or has expired.
         case inviteSpent
+        /// Too many machines stand between this one and the first of its user, as each was invited by the one before.
+        case cannotInvite
         /// The other machine refused this one.
         case joinRefused
         /// No other machine was reached, or the port to listen on is taken.

@@ -5,24 +5,14 @@ internal import Persistence
 
 /// Copies of files that only the user may read.
 enum FileCopy {
-    /// The flag `O_NOATIME`, which Linux hides from C programs that do not ask for it.
-    private static let withoutAccessTime: Int32 = 0o1_000_000
     /// The request `FICLONE`: the copy shares the blocks of the original until one of them is written to.
     private static let cloneRequest: UInt = 0x4004_9409
     private static let pieceByteCount = 1 << 20
 
-    /// Opens a file for reading; the time of the last access stays as it is if the system allows that.
-    static func open(_ path: String) throws -> Int32 {
-        var descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | self.withoutAccessTime)
-        if descriptor < 0, errno == EPERM { descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC) }
-        guard descriptor >= 0 else { throw PrivateFile.failure(path, "cannot be read") }
-        return descriptor
-    }
-
     /// Copies a file that nobody has open as a database to a path where there is none.
     static func copy(_ source: String, to target: String) throws {
-        let input = try self.open(source)
-        defer { close(input) }
+        let file = try RegularFile.open(source, for: .readingUnnoticed)
+        let input = file.descriptor
         let output = try self.make(target)
         defer { close(output) }
         if ioctl(output, self.cloneRequest, input) == 0 { return }

@@ -49,12 +49,10 @@ final class ScratchDirectory: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         for name in names where name.hasPrefix(self.prefix) {
             let path = folder.appendingPathComponent(name).path
-            let lock = open("\(path)/\(self.lockName)", O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-            guard lock >= 0 else { continue }
-            defer { close(lock) }
+            guard let lock = try? RegularFile("\(path)/\(self.lockName)", for: .updating) else { continue }
             var status = stat()
             guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
-                status.st_mode & 0o077 == 0, flock(lock, LOCK_EX | LOCK_NB) == 0
+                status.st_mode & 0o077 == 0, flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0
             else { continue }
             try? FileManager.default.removeItem(atPath: path)
         }

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import PeerCrypto
 internal import PeerdKit
+internal import Persistence
 
 /// A data directory that is read without a trace: no file in it is made, changed or opened for writing.
 ///
@@ -8,7 +9,7 @@ internal import PeerdKit
 /// respected, and a shared lock is held, so that no program begins to write between the database and its log.
 struct SourceDirectory: ~Copyable {
     let paths: DirectoryPaths
-    private let lock: Int32?
+    private let lock: RegularFile?
     /// The text of the lock file; empty if the last process that had the directory ended in order.
     let lockContent: [UInt8]
 
@@ -18,28 +19,29 @@ struct SourceDirectory: ~Copyable {
 
     init(_ directory: URL) throws {
         let paths = DirectoryPaths(directory)
+        try paths.requireRegularFiles()
         guard access(paths.keys, F_OK) == 0 else { throw paths.absence(errno) }
-        let (lock, content) = try Self.locked(paths)
+        guard access(paths.lock, F_OK) == 0 || errno != ENOENT else {
+            self.init(paths, lock: nil, Self.unknownHolder)
+            return
+        }
+        let lock = try RegularFile.open(paths.lock)
+        let content = try Self.content(of: lock, paths)
+        self.init(paths, lock: consume lock, content)
+    }
+
+    private init(_ paths: DirectoryPaths, lock: consuming RegularFile?, _ lockContent: [UInt8]) {
         self.paths = paths
         self.lock = lock
-        self.lockContent = content
+        self.lockContent = lockContent
     }
 
-    deinit {
-        if let lock = self.lock { close(lock) }
-    }
-
-    private static func locked(_ paths: DirectoryPaths) throws -> (Int32?, [UInt8]) {
-        let descriptor = open(paths.lock, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw PrivateFile.failure(paths.lock, "cannot be read") }
-            return (nil, self.unknownHolder)
-        }
+    /// What the lock file says; locks it.
+    private static func content(of lock: borrowing RegularFile, _ paths: DirectoryPaths) throws -> [UInt8] {
         var content = [UInt8](repeating: 0, count: self.lockByteCountMax)
-        let count = pread(descriptor, &content, content.count, 0)
+        let count = pread(lock.descriptor, &content, content.count, 0)
         content.removeLast(content.count - max(0, count))
-        if flock(descriptor, LOCK_SH | LOCK_NB) != 0 {
-            close(descriptor)
+        if flock(lock.descriptor, LOCK_SH | LOCK_NB) != 0 {
             let name = String(decoding: content.filter { $0 >= 0x20 }, as: UTF8.self)
             throw PeerdError(
                 .alreadyOpen,
@@ -47,14 +49,12 @@ struct SourceDirectory: ~Copyable {
                 advice: "Stop it, and try again."
             )
         }
-        return (descriptor, content)
+        return content
     }
 
     /// Reads the keys into memory that is zeroed afterwards.
     func keys() throws -> SecretBytes {
-        let descriptor = try FileCopy.open(self.paths.keys)
-        defer { close(descriptor) }
-        return try KeyFile.read(descriptor, self.paths.keys)
+        try KeyFile.read(RegularFile.open(self.paths.keys, for: .readingUnnoticed), self.paths.keys)
     }
 
     /// Copies the database and its write-ahead log as they are on the disk.

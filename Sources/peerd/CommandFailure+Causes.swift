@@ -104,7 +104,7 @@ extension ExitStatus {
                 .closed, .readOnly:
                 .storage
             case .wouldCloseCycle, .notASibling, .branchExists, .shownOnBranch, .tooLarge, .wrongType, .clockExhausted,
-                .clockUnconfirmed, .inviteSpent, .joinRefused, .noRandomness, .conflictChanged, .importInvalid:
+                .clockUnconfirmed, .inviteSpent, .cannotInvite, .joinRefused, .noRandomness, .conflictChanged, .importInvalid:
                 .failure
             }
     }

@@ -79,4 +79,72 @@ struct PairingTests {
         try self.network.pairInVain(first, invite: third, name: "late", seed: 5)
         #expect(try self.peers(first) == ["in time"])
     }
+
+    // MARK: - Who may invite
+
+    /// Devices of which each was invited by the one before, as many as can be.
+    private func longChain() throws -> [Int] {
+        var machines = [try self.founder()]
+        while machines.count < Limits.certificateCountMax {
+            let number = machines.count + 1
+            machines.append(
+                try self.network.join(machines[number - 2], name: "device \(number)", seed: UInt64(100 + number))
+            )
+            self.network.settle(seconds: 5)
+        }
+        return machines
+    }
+
+    private func refusal(_ machine: Int) -> InviteRefusal? {
+        do throws(InviteRefusal) {
+            let moment = self.network.moment(of: machine)
+            _ = try self.network.machines[machine].node.makeInvite(addresses: [], port: 1, at: moment)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `the last device of the longest chain names the first, and whoever is nearest without it`() throws {
+        let machines = try self.longChain()
+        let last = machines[machines.count - 1]
+        #expect(self.refusal(machines[machines.count - 2]) == nil)
+        #expect(self.refusal(last) == .tooFarFromRoot(nearest: "first"))
+        // That device has joined, and is as good as any other.
+        try self.network.write(last, .create(.init(id: .random, type: "note")))
+        self.network.settle()
+        #expect(try self.peers(machines[0]).count == machines.count - 1)
+        // A device that is gone cannot invite.
+        self.network.cut(last, machines[0])
+        let status = try self.network.machines[machines[0]].node.status(at: self.network.moment(of: machines[0]))
+        #expect(try self.network.machines[last].node.forget(status.device))
+        #expect(self.refusal(last) == .tooFarFromRoot(nearest: "device 2"))
+    }
+
+    @Test func `no device has more certificates than all accept`() throws {
+        let inviter = try self.longChain()[Limits.certificateCountMax - 2]
+        let last = try RawPeer.member(of: self.network, invitedBy: inviter, seed: 900)
+        let beyond = try RawPeer.invented(by: last, seed: 1)
+        let areTaken = [last, beyond].map { box in
+            let identity = DeviceIdentity.decode(box.value.encoded())
+            return identity != nil
+        }
+        #expect(areTaken == [true, false])
+        var payload: [UInt8] = []
+        beyond.value.introduction(nonce: Bytes16(high: 1, low: 2)).encode(to: &payload)
+        #expect(throws: WireError.self) { try Introduction(decoding: payload[...]) }
+    }
+
+    @Test func `a device is said to have joined when it comes, and not when it is welcomed`() throws {
+        let first = try self.founder()
+        try self.network.pairInVain(first, invite: self.invite(first), name: "lost", seed: 3)
+        let second = try self.network.join(first, name: "second", seed: 4)
+        #expect(!self.network.machines[first].notices.contains(.paired(device: "second")))
+        self.network.settle(seconds: 10)
+        try self.network.restart(second, with: self.network.copyStore(of: second), seed: 9)
+        self.network.settle(seconds: 10)
+        let notices = self.network.machines[first].notices
+        #expect(notices.count { $0 == .paired(device: "second") } == 1)
+        #expect(!notices.contains(.paired(device: "lost")))
+    }
 }

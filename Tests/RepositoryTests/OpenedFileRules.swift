@@ -5,9 +5,10 @@
 /// place that opens files is listed here with what it opens, and a new one is a decision.
 enum OpenedFileRules {
     static let places: [String: String] = [
+        "Sources/Persistence/Files/RegularFile.swift": "what the others name here, by one rule",
         "Sources/Persistence/Store/DataDirectory.swift": "the lock file, and the directory",
         "Sources/Persistence/Store/SQLiteStore+Scratch.swift": "the lock file of a scratch directory",
-        "Sources/PeerdKit/Directory/PrivateFile.swift": "new files, and folders",
+        "Sources/PeerdKit/Directory/PrivateFile.swift": "new files, folders, and what others name here",
         "Sources/PeerdKit/Directory/NamelessFile.swift": "new files without a name",
         "Sources/PeerdKit/Directory/KeyFile.swift": "keys",
         "Sources/PeerdKit/Directory/TokenFile.swift": "tokens",
@@ -42,7 +43,8 @@ enum OpenedFileRules {
         let reading = Regex<AnyRegexOutput>(
             /\bFileHandle\(for|\bcontents\(atPath|\b(?:Data|String)\(contentsOf|\bInputStream\(|\bOutputStream\(/
         )
-        return [opening, reading].flatMap { pattern in
+        let regular = Regex<AnyRegexOutput>(/\bRegularFile(?:\(|\.open\(|\.content\()/)
+        return [opening, reading, regular].flatMap { pattern in
             file.matches(of: pattern) { "\($0) opens a file; say in OpenedFileRules which, if never a database in use" }
         }
     }

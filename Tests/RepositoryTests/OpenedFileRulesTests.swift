@@ -12,7 +12,8 @@ import Testing
     @Test(arguments: [
         "let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)", "fopen(path, mode)", "mmap(nil, count, 1, 1, fd, 0)",
         "FileHandle(forReadingFrom: url)", "try Data(contentsOf: url)", "FileManager.default.contents(atPath: path)",
-        "try FileManager.default.copyItem(at: a, to: b)",
+        "try FileManager.default.copyItem(at: a, to: b)", "try RegularFile(path, for: .updating)",
+        "try RegularFile.open(path)", "try RegularFile.content(of: path, atMost: 64)",
     ])
     func `a new place that opens a file is found`(line: String) {
         #expect(Self.violations(line, in: "Sources/PeerdKit/Diagnosis/Diagnosis.swift").count == 1)

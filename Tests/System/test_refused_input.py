@@ -62,8 +62,9 @@ def test_a_snapshot_with_values_at_the_end_of_their_range_is_imported(a, changed
     check(len(a.run("snapshot", "list").splitlines()) >= 2, "the snapshots are not listed")
 
 
-def test_a_snapshot_without_an_end_is_refused(a):
-    a.refused(FAILURE, "snapshot", "import", "/dev/zero", mentions=["32 MiB"])
+def test_an_import_without_an_end_is_refused(a):
+    for words in (("snapshot", "import"), ("import",)):
+        a.refused(FAILURE, *words, "/dev/zero", mentions=["/dev/zero is a device"])
 
 
 @pytest.fixture

@@ -102,7 +102,10 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         )
     }
 
-    /// A certificate for another device of the same user.
+    /// Whether a device that this one certifies would have more certificates than anybody accepts.
+    var isTooFarFromRoot: Bool { self.certificates.count >= Limits.certificateCountMax }
+
+    /// A certificate for another device of the same user, and those of this one.
     func certify(_ device: DeviceID, staticKey: StaticKey) -> [DeviceCertificate] {
         let message = DeviceCertificate.message(
             workspace: self.workspace,
@@ -126,9 +129,16 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     // MARK: - The key file
 
     private static let membershipKeyByteCount = 32
-    /// Version 2 has the membership key, and says in front how many secrets stand at its end.
-    package static let fileVersion: UInt8 = 2
+    /// Version 3 ends with a checksum.
+    package static let fileVersion: UInt8 = 3
     private static let magic = Array("peerd-keys".utf8)
+    private static let checksumByteCount = 32
+
+    /// The hash of all that stands before it: with one bit of a seed changed, a device would sign what nobody accepts.
+    private static func checksum(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        let (first, second, third, fourth) = Blake2b.hash256(HashPersonal("peerd/key-file"), bytes)
+        return Bytes32(first, second, third, fourth).array
+    }
 
     /// The content of the key file.
     package func encoded() -> SecretBytes {
@@ -146,7 +156,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         let agreement = self.staticKey.seed()
         let user = Self.seed(of: self.userKey) ?? SecretBytes([])
         let count = bytes.count + signing.count + agreement.count + self.membershipKey.count + user.count
-        return SecretBytes(count: count) { target in
+        return SecretBytes(count: count + Self.checksumByteCount) { target in
             target.copyBytes(from: bytes)
             var offset = bytes.count
             func append(_ secret: borrowing SecretBytes) {
@@ -160,6 +170,8 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             append(agreement)
             append(self.membershipKey)
             append(user)
+            let checksum = Self.checksum(of: UnsafeRawBufferPointer(rebasing: target[..<offset]))
+            UnsafeMutableRawBufferPointer(rebasing: target[offset...]).copyBytes(from: checksum)
         }
     }
 
@@ -170,10 +182,15 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         }
     }
 
-    /// Reads the content of a key file; nil if it is not one, or not of a version this program knows.
-    package static func decode(_ secret: borrowing SecretBytes) -> DeviceIdentity? {
+    /// Reads the content of a key file; nil if it is not one of this version, or any bit of it has changed.
+    package static func decode(_ file: borrowing SecretBytes) -> DeviceIdentity? {
+        let byteCount = file.count - self.checksumByteCount
+        guard let secret = file.part(offset: 0, count: byteCount), file.count <= 1 << 16 else { return nil }
+        let isWhole = file.withBytes { bytes in
+            self.checksum(of: UnsafeRawBufferPointer(rebasing: bytes[..<byteCount])).elementsEqual(bytes[byteCount...])
+        }
         let start = self.magic.count + 2
-        guard secret.count > start, secret.count <= 1 << 16,
+        guard isWhole, secret.count > start,
             let head = secret.part(offset: 0, count: start)?.withBytes({ Array($0) }),
             head.starts(with: self.magic + [self.fileVersion]), let flag = head.last, flag <= 1
         else { return nil }
@@ -199,7 +216,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             else { return nil }
             var userKey: SigningKey?
             if hasUserKey, let seed = secret.part(offset: seeds + 96, count: 32) { userKey = SigningKey(seed: seed) }
-            return DeviceIdentity(
+            let identity = DeviceIdentity(
                 name: name,
                 founder: founder,
                 workspaceNonce: nonce,
@@ -210,8 +227,21 @@ package struct DeviceIdentity: ~Copyable, Sendable {
                 membershipKey: membershipKey,
                 userKey: userKey
             )
+            guard identity.hasCertifiedKeys else { return nil }
+            return identity
         } catch {
             return nil
+        }
+    }
+
+    /// Whether the seeds are those of the public keys that its certificates are about, and of its user.
+    private var hasCertifiedKeys: Bool {
+        guard let own = self.certificates.first, own.device == self.device, own.staticKey == self.publicStaticKey else {
+            return false
+        }
+        return switch self.userKey {
+        case .none: true
+        case .some(let key): key.publicKey.bytes32 == self.user.bytes
         }
     }
 }

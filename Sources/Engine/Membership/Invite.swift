@@ -22,7 +22,7 @@ package struct Invite: Hashable, Sendable {
     private static let prefix = "peerd:1:"
     private static let addressCountMax = 16
     /// More than an invite with all its addresses in base64url.
-    private static let textByteCountMax = 8 << 10
+    package static let textByteCountMax = 8 << 10
 
     /// The line: `peerd:1:` and unpadded base64url of key ‖ secret ‖ port ‖ addresses, each with a length byte ‖
     /// checksum.
@@ -73,6 +73,14 @@ package struct Invite: Hashable, Sendable {
         let hash = Blake2b.hash256(HashPersonal("peerd/invite"), bytes).0
         return (0..<self.checksumByteCount).map { UInt8(truncatingIfNeeded: hash >> (8 * UInt64($0))) }
     }
+}
+
+/// Why a device makes no invite.
+package enum InviteRefusal: Error, Hashable, Sendable {
+    /// Between it and the user's key stand so many devices that nobody would accept one that it certifies; `nearest`
+    /// names one that can invite.
+    case tooFarFromRoot(nearest: String)
+    case store(StoreError)
 }
 
 /// Unpadded base64url (RFC 4648 §5).

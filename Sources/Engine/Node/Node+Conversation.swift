@@ -254,7 +254,7 @@ extension Node where Store: ~Copyable {
         _ keys: PeerKeys
     ) -> Bool {
         guard let entry = self.book[keys] else { return true }
-        guard self.hasRoom(for: connection, named: entry.shownName, entry.certifiers) else { return false }
+        guard self.hasRoom(for: connection, named: entry.shownName, entry.certifiers ?? []) else { return false }
         var others = others
         if others.count >= ConnectionLimits.instanceCountMax {
             others.sort { ($0.lastHeard, $0.id.rawValue) < ($1.lastHeard, $1.id.rawValue) }
@@ -305,7 +305,7 @@ extension Node where Store: ~Copyable {
         _ certifiers: [DeviceID]
     ) -> Bool {
         for certifier in certifiers.dropLast() {
-            let isItsOwn = { (keys: PeerKeys, book: DeviceBook) in book[keys]?.certifiers.contains(certifier) ?? false }
+            let isItsOwn = { (keys: PeerKeys, book: DeviceBook) in book[keys]?.certifiers?.contains(certifier) ?? false }
             let standing = self.readyConnections.count { $0.keys.map { isItsOwn($0, self.book) } ?? false }
             let isKnown = connection.introduction.map { $0.device.map { self.isInBook($0) } ?? false } ?? true
             let remembered = isKnown ? 0 : self.admissions.paired.count { isItsOwn($0.keys, self.book) }

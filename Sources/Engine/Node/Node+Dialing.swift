@@ -67,8 +67,9 @@ extension Node where Store: ~Copyable {
             self.book.add(paired.keys, name: paired.name)
         }
         // A joining device knows its inviter from its own certificates before it has seen anything of the log.
-        for certificate in self.identity.certificates where certificate.device != own {
-            self.book.add(certificate.keys, name: "")
+        let certificates = self.identity.certificates
+        for (link, certificate) in certificates.enumerated() where certificate.device != own {
+            self.book.add(certificate.keys, name: "", certifiers: certificates.dropFirst(link + 1).map(\.device))
         }
     }
 

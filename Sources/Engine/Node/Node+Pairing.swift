@@ -1,4 +1,4 @@
-package import CRDTCore
+internal import CRDTCore
 internal import PeerCrypto
 internal import SyncProtocol
 
@@ -11,7 +11,10 @@ extension Node where Store: ~Copyable {
         addresses: [String],
         port: UInt16,
         at now: ClockReading
-    ) throws(StoreError) -> Invite {
+    ) throws(InviteRefusal) -> Invite {
+        guard !self.identity.isTooFarFromRoot else {
+            throw .tooFarFromRoot(nearest: self.nameOfDeviceNearestToRoot)
+        }
         let bytes = self.replica.author.entropy.bytes(32)
         guard let secret = Bytes32(bytes) else { preconditionFailure("32 bytes were drawn") }
         var open = self.admissions.invites.filter { $0.isOpen(at: now) }
@@ -19,8 +22,26 @@ extension Node where Store: ~Copyable {
         let expiry = now.wall.advanced(byMilliseconds: Invite.lifetimeMilliseconds)
         let deadline = now.monotonicMilliseconds + Invite.lifetimeMilliseconds
         open.append(OpenInvite(secret: secret, expiry: expiry, deadline: deadline))
-        try self.saveInvites(open)
+        do throws(StoreError) {
+            try self.saveInvites(open)
+        } catch {
+            throw .store(error)
+        }
         return Invite(staticKey: self.identity.publicStaticKey, secret: secret, port: port, addresses: addresses)
+    }
+
+    /// The name of the device that the fewest others vouch for, of those that can invite, and are not gone if possible.
+    private var nameOfDeviceNearestToRoot: String {
+        var nearest: DeviceBook.Entry?
+        for entry in self.book.sortedKeys.compactMap({ self.book[$0] }) {
+            guard let distance = entry.certifiers?.count, distance + 1 < Limits.certificateCountMax else { continue }
+            let isNearer =
+                nearest.map { other in
+                    (entry.isForgotten ? 1 : 0, distance) < (other.isForgotten ? 1 : 0, other.certifiers?.count ?? 0)
+                } ?? true
+            if isNearer { nearest = entry }
+        }
+        return nearest?.shownName ?? ""
     }
 
     /// Whether one more invite would end the oldest.
@@ -48,7 +69,8 @@ extension Node where Store: ~Copyable {
         guard let invite = connection.invite, case .opening = connection.phase, let key = connection.staticKey else {
             return self.violation(connection, "a request to join without an invite")
         }
-        guard self.admissions.invites.contains(invite), invite.isOpen(at: self.now) else {
+        guard self.admissions.invites.contains(invite), invite.isOpen(at: self.now), !self.identity.isTooFarFromRoot
+        else {
             // Someone else was quicker with the same invite.
             self.counters.refusedConnectionCount += 1
             self.drop(connection)
@@ -85,17 +107,17 @@ extension Node where Store: ~Copyable {
             certificates: self.identity.certify(request.device, staticKey: key)
         )
         self.send(.welcome(welcome), on: connection)
-        self.effects.append(.notice(.paired(device: request.deviceName)))
     }
 
-    /// A device has come: it has got its welcome, and stays a member.
+    /// A device has come: it has accepted its welcome, has joined by that, and stays a member.
     mutating func hasCome(_ keys: PeerKeys) {
         guard let position = self.admissions.paired.firstIndex(where: { $0.keys == keys && $0.lapse != nil }) else {
             return
         }
         var paired = self.admissions.paired
         paired[position].lapse = nil
-        self.savePaired(paired)
+        guard self.savePaired(paired) else { return }
+        self.effects.append(.notice(.paired(device: paired[position].name)))
     }
 
     /// Forgets devices that were paired and have not come in time.

@@ -2,6 +2,7 @@ internal import CRDTCore
 internal import Foundation
 internal import PeerCrypto
 package import PeerdKit
+internal import Persistence
 
 /// The file `api`: where the local API is on loopback, and the token that it wants.
 package struct Endpoint: Hashable, Codable, Sendable {
@@ -18,8 +19,8 @@ package struct Endpoint: Hashable, Codable, Sendable {
 
     /// Reads the file of a directory; nil if it is not there or not one of ours.
     package static func load(_ paths: DirectoryPaths) -> Endpoint? {
-        guard let data = FileManager.default.contents(atPath: paths.api), data.count <= self.byteCountMax,
-            let endpoint = try? JSON(parsing: data)?.decoded(as: Endpoint.self),
+        guard let bytes = try? RegularFile.content(of: paths.api, atMost: self.byteCountMax),
+            let endpoint = try? JSON(parsing: Data(bytes))?.decoded(as: Endpoint.self),
             Hexadecimal.bytes(endpoint.token)?.count == self.tokenByteCount
         else { return nil }
         return endpoint

@@ -108,7 +108,7 @@ package struct Problem: Answer, Error {
         case .conflictChanged, .wouldCloseCycle, .notASibling, .branchExists, .shownOnBranch: .conflict
         case .tooLarge: .payloadTooLarge
         case .invalidArgument, .tokenFromAnotherWorkspace, .tokenOfAnotherScope, .wrongType, .importInvalid,
-            .inviteInvalid, .inviteSpent, .joinRefused:
+            .inviteInvalid, .inviteSpent, .cannotInvite, .joinRefused:
             .unprocessableEntity
         case .diskFull: .insufficientStorage
         case .closed, .notSyncing, .unreachable, .alreadyOpen, .readOnly, .clockExhausted, .clockUnconfirmed:

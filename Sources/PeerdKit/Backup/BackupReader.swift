@@ -1,12 +1,12 @@
 internal import CRDTCore
 internal import Foundation
 internal import PeerCrypto
+internal import Persistence
 
 /// Reads a backup from its beginning to its end; nothing in it is believed before its digest has been checked.
 struct BackupReader: ~Copyable {
     private let path: String
-    private let descriptor: Int32
-    private let byteCount: UInt64
+    private let file: RegularFile
     private var offset: UInt64 = 0
     private var hasher = BackupFormat.fileHasher()
 
@@ -20,16 +20,10 @@ struct BackupReader: ~Copyable {
 
     private init(_ path: String) throws {
         self.path = path
-        self.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard self.descriptor >= 0 else { throw PrivateFile.failure(path, "cannot be read") }
-        var status = stat()
-        guard fstat(self.descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw PeerdError(.storageFailed, "\(path) is not a file.", advice: "Name a backup.")
-        }
-        self.byteCount = UInt64(status.st_size)
+        self.file = try RegularFile.open(path, followsLinks: true)
     }
 
-    deinit { close(self.descriptor) }
+    private var byteCount: UInt64 { UInt64(self.file.byteCount) }
 
     /// Reads a backup, and writes its database to a path where there is none.
     ///
@@ -113,7 +107,7 @@ struct BackupReader: ~Copyable {
             throw BackupFailure.damaged(self.path, "a part of it is too long")
         }
         var isRead = false
-        let (descriptor, offset) = (self.descriptor, Int(self.offset))
+        let (descriptor, offset) = (self.file.descriptor, Int(self.offset))
         let content = SecretBytes(count: Int(count)) { buffer in
             isRead = OpenFile.read(descriptor, at: offset, into: UnsafeMutableRawBufferPointer(buffer)) == buffer.count
         }
@@ -175,7 +169,7 @@ struct BackupReader: ~Copyable {
             throw BackupFailure.damaged(self.path, "its end is missing")
         }
         var bytes = [UInt8](repeating: 0, count: count)
-        let (descriptor, offset) = (self.descriptor, Int(self.offset))
+        let (descriptor, offset) = (self.file.descriptor, Int(self.offset))
         let readCount = bytes.withUnsafeMutableBytes { OpenFile.read(descriptor, at: offset, into: $0) }
         if readCount < 0 { throw PrivateFile.failure(self.path, "cannot be read") }
         guard readCount == count else { throw BackupFailure.damaged(self.path, "its end is missing") }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PeerCrypto
+internal import Persistence
 
 /// A file that a backup needs while it is written, under a temporary name beside that of the backup.
 ///
@@ -153,10 +154,8 @@ enum AbandonedBackup {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         for name in names where name.contains(self.mark) && isMeant(name) {
             let path = "\(folder)/\(name)"
-            let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-            guard descriptor >= 0 else { continue }
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
-            close(descriptor)
+            guard let file = try? RegularFile(path, for: .updating) else { continue }
+            if flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
         }
     }
 
@@ -201,13 +200,9 @@ enum AbandonedBackup {
                 advice: "Name the file that it leads to, or another one."
             )
         }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        defer { if descriptor >= 0 { close(descriptor) } }
         var bytes = [UInt8](repeating: 0, count: BackupFormat.name.count)
-        let isBackup =
-            descriptor >= 0 && status.st_mode & S_IFMT == S_IFREG
-            && pread(descriptor, &bytes, bytes.count, 0) == bytes.count && bytes == BackupFormat.name
-        guard isBackup else {
+        if let file = try? RegularFile(path) { pread(file.descriptor, &bytes, bytes.count, 0) }
+        guard bytes == BackupFormat.name else {
             throw PeerdError(
                 .invalidArgument,
                 "\(path) exists and is no backup; it was not replaced.",

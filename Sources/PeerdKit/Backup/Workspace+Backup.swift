@@ -77,9 +77,7 @@ private struct BackupWork: Sendable {
         var writer = try BackupWriter(self.path)
         try manifest.encoded.withUnsafeBytes { try writer.add(.manifest, $0) }
         try keys.withBytes { bytes throws in try writer.add(.keys, bytes) }
-        if let settings = FileManager.default.contents(atPath: self.paths.settings),
-            settings.count <= BackupFormat.smallByteCountMax
-        {
+        if let settings = try? RegularFile.content(of: self.paths.settings, atMost: BackupFormat.smallByteCountMax) {
             try settings.withUnsafeBytes { try writer.add(.settings, $0) }
         }
         var status = stat()

@@ -30,10 +30,30 @@ package struct DirectoryPaths: Hashable, Sendable {
     ///
     /// `mayLackDatabase`: for whoever fetches everything from another machine.
     package func requireWorkspace(mayLackDatabase: Bool = false) throws {
+        try self.requireRegularFiles()
         guard access(self.keys, F_OK) == 0 else { throw self.absence(errno) }
         try PrivateFile.requireOwn(directory: self.directory)
         try self.requireOwnDatabase()
         if !mayLackDatabase, self.hasHadDatabase, !self.hasDatabase { throw self.databaseMissing }
+    }
+
+    /// Stops where something else lies in the place of a file, before anything is opened or written.
+    ///
+    /// A named pipe would be waited for, and a link could lead to a file that others can change.
+    package func requireRegularFiles() throws {
+        let databases = SQLiteStore.databaseSuffixes.map { self.database + $0 }
+        for path in [self.keys, self.lock] + databases + [self.token, self.settings, self.branch, self.api] {
+            do throws(RegularFile.Failure) {
+                _ = try RegularFile.byteCount(of: path)
+            } catch {
+                // Of what cannot be looked at, whoever opens it says why.
+                if case .notRegular = error { throw PeerdError(error, path) }
+            }
+        }
+        var status = stat()
+        guard lstat(self.socket, &status) != 0 || status.st_mode & S_IFMT == S_IFSOCK else {
+            throw PeerdError(.storageFailed, "\(self.socket) is not a socket.", advice: "Move it away.")
+        }
     }
 
     package var databaseMissing: PeerdError {
@@ -109,6 +129,7 @@ package struct DirectoryPaths: Hashable, Sendable {
 
     /// Stops what would make a workspace where there is one.
     package func requireNoWorkspace() throws {
+        try self.requireRegularFiles()
         if self.hasWorkspace {
             throw PeerdError(
                 .workspaceExists,

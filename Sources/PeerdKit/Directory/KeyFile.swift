@@ -1,6 +1,7 @@
 package import Engine
 internal import Foundation
 package import PeerCrypto
+package import Persistence
 
 /// The file `keys`: the secrets of this device, which make the directory a workspace.
 ///
@@ -39,21 +40,16 @@ package enum KeyFile {
 
     /// Reads a whole file into memory that is zeroed afterwards.
     package static func read(_ path: String) throws -> SecretBytes {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw PrivateFile.failure(path, "cannot be read") }
-        defer { close(descriptor) }
-        return try self.read(descriptor, path)
+        try self.read(RegularFile.open(path), path)
     }
 
     /// Reads all of an open file into memory that is zeroed afterwards.
-    package static func read(_ descriptor: Int32, _ path: String) throws -> SecretBytes {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw PrivateFile.failure(path, "cannot be read") }
-        let byteCount = Int(status.st_size)
+    package static func read(_ file: borrowing RegularFile, _ path: String) throws -> SecretBytes {
+        let (descriptor, byteCount) = (file.descriptor, file.byteCount)
         guard byteCount > 0, byteCount <= self.byteCountMax else { throw self.damaged(path) }
         var isComplete = false
         let content = SecretBytes(count: byteCount) { buffer in
-            isComplete = pread(descriptor, buffer.baseAddress, byteCount, 0) == byteCount
+            isComplete = OpenFile.read(descriptor, at: 0, into: buffer) == byteCount
         }
         guard isComplete else { throw self.damaged(path) }
         return content
@@ -62,8 +58,8 @@ package enum KeyFile {
     private static func damaged(_ path: String) -> PeerdError {
         PeerdError(
             .damaged,
-            "\(path) is not a key file of this version of peerd.",
-            advice: "Restore it from a backup."
+            "\(path) is damaged, or is no key file of this version of peerd.",
+            advice: "Put a copy of it back, or restore a backup."
         )
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+package import Persistence
 
 /// Files that only their owner may use, replaced as a whole: a crash leaves the old content or the new.
 package enum PrivateFile {
@@ -100,5 +101,20 @@ package enum PrivateFile {
         guard descriptor >= 0 else { throw self.failure(path, "cannot be opened") }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw self.failure(path, "cannot be written") }
+    }
+}
+
+extension RegularFile {
+    /// Opens a file; what is wrong with it is said in words for people.
+    package static func open(
+        _ path: String,
+        for purpose: Purpose = .reading,
+        followsLinks: Bool = false
+    ) throws -> RegularFile {
+        do throws(Failure) {
+            return try RegularFile(path, for: purpose, followsLinks: followsLinks)
+        } catch {
+            throw PeerdError(error, path)
+        }
     }
 }

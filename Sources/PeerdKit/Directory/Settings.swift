@@ -1,5 +1,6 @@
 internal import Foundation
 internal import NIOConcurrencyHelpers
+internal import Persistence
 
 /// The file `config`: what the program remembers for its own convenience.
 ///
@@ -25,24 +26,22 @@ package struct Settings: Codable, Equatable, Sendable {
 
     /// The settings of a directory; empty if there are none that can be read.
     package static func load(_ paths: DirectoryPaths) -> Settings {
-        guard let data = FileManager.default.contents(atPath: paths.settings), data.count <= self.byteCountMax,
-            let settings = try? JSONDecoder().decode(Settings.self, from: data)
-        else { return Settings() }
-        return settings
+        self.read(paths) ?? Settings()
+    }
+
+    private static func read(_ paths: DirectoryPaths) -> Settings? {
+        guard let bytes = try? RegularFile.content(of: paths.settings, atMost: self.byteCountMax) else { return nil }
+        return try? JSONDecoder().decode(Settings.self, from: Data(bytes))
     }
 
     /// Says that the file is there and cannot be read as settings; nil if all is well.
     package static func damage(_ paths: DirectoryPaths) -> String? {
         guard access(paths.settings, F_OK) == 0 else { return nil }
-        guard let data = FileManager.default.contents(atPath: paths.settings), data.count <= self.byteCountMax,
-            (try? JSONDecoder().decode(Settings.self, from: data)) != nil
-        else {
-            return """
-                \(paths.settings) is damaged, so the plan of backups and the address where the daemon listened last \
-                are not known
-                """
-        }
-        return nil
+        guard self.read(paths) == nil else { return nil }
+        return """
+            \(paths.settings) is damaged, so the plan of backups and the address where the daemon listened last are \
+            not known
+            """
     }
 
     /// What to do about a damaged file.

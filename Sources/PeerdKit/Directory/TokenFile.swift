@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PeerCrypto
+internal import Persistence
 
 /// The file `token`: which copy of the database is the one that was written last.
 ///
@@ -24,7 +25,7 @@ package struct TokenFile {
     ///
     /// `renews`: false for whoever only reads; then the token stays, if there is exactly one.
     package static func open(_ paths: DirectoryPaths, renews: Bool) throws -> TokenFile {
-        let tokens = self.load(paths.token)
+        let tokens = try self.load(paths.token)
         if !renews, tokens.count == 1 {
             return TokenFile(accepted: tokens, next: tokens[0], path: paths.token, isRenewed: false)
         }
@@ -43,11 +44,15 @@ package struct TokenFile {
     }
 
     /// The tokens of a file; none if it is lost or not one of ours.
-    private static func load(_ path: String) -> [[UInt8]] {
-        guard let data = FileManager.default.contents(atPath: path), data.count % self.tokenByteCount == 0,
-            data.count <= self.tokenByteCount * self.tokenCountMax
-        else { return [] }
-        let bytes = [UInt8](data)
+    private static func load(_ path: String) throws -> [[UInt8]] {
+        let bytes: [UInt8]
+        do throws(RegularFile.Failure) {
+            bytes = try RegularFile.content(of: path, atMost: self.tokenByteCount * self.tokenCountMax)
+        } catch {
+            if case .notRegular = error { throw PeerdError(error, path) }
+            return []
+        }
+        guard bytes.count % self.tokenByteCount == 0 else { return [] }
         return stride(from: 0, to: bytes.count, by: self.tokenByteCount).map {
             Array(bytes[$0..<$0 + self.tokenByteCount])
         }

@@ -413,10 +413,19 @@ package actor NodeDriver {
 
     /// Makes an invite; `endsOldest`: whether another one gave way to it.
     package func makeInvite(addresses: [String], port: UInt16) throws -> (invite: Invite, endsOldest: Bool) {
-        try self.asking { node throws(StoreError) in
+        let made: Result<(Invite, Bool), InviteRefusal> = try self.asking { node throws(StoreError) in
             let now = SystemClock.now()
             let endsOldest = node.hasAllInvitesOpen(at: now)
-            return (try node.makeInvite(addresses: addresses, port: port, at: now), endsOldest)
+            do throws(InviteRefusal) {
+                return .success((try node.makeInvite(addresses: addresses, port: port, at: now), endsOldest))
+            } catch {
+                return .failure(error)
+            }
+        }
+        do throws(InviteRefusal) {
+            return try made.get()
+        } catch {
+            throw PeerdError(error)
         }
     }
 }

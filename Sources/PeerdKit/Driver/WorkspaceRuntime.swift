@@ -185,14 +185,10 @@ package struct WorkspaceRuntime: Sendable {
 
 /// The lock that a process with an open store has on its directory.
 package enum DirectoryLock {
-    /// Whether some process has it just now.
-    package static func isHeld(_ paths: DirectoryPaths) -> Bool {
-        let descriptor = open(paths.lock, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
-    }
+    private static let byteCountMax = 64
 
     /// What the process that has it has noted of itself; nil if that cannot be read.
-    static func holder(_ paths: DirectoryPaths) -> Data? { FileManager.default.contents(atPath: paths.lock) }
+    static func holder(_ paths: DirectoryPaths) -> [UInt8]? {
+        try? RegularFile.content(of: paths.lock, atMost: self.byteCountMax)
+    }
 }

@@ -1,4 +1,5 @@
 package import Foundation
+internal import Persistence
 
 /// The text of a file to import, of which a part at a time is in memory.
 package struct ImportText: Sendable {

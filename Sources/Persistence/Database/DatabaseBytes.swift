@@ -22,6 +22,7 @@ package struct DatabaseBytes: ~Copyable {
 
     /// Opens a file, which need not be a database; changes and locks nothing.
     package init(_ path: String) throws(StoreError) {
+        try DataDirectory.requireRegular(path)
         var connection: OpaquePointer?
         let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let connection else {

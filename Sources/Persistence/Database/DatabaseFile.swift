@@ -23,6 +23,7 @@ final class DatabaseFile {
         origin: Hash256?,
         configuration: StoreConfiguration
     ) throws(StoreError) {
+        try DataDirectory.requireRegularDatabase(path + "/" + fileName)
         let exists = try Schema.examine(path: path + "/" + fileName)
         guard exists || origin != nil else {
             throw .unavailable("There is no workspace in \(path). Make one with “init”, or join one.")
@@ -143,6 +144,7 @@ final class DatabaseFile {
     static func openForReading(_ path: String, _ configuration: StoreConfiguration) throws(StoreError)
         -> DatabaseConnection
     {
+        try DataDirectory.requireRegularDatabase(path)
         guard try DataDirectory.byteCount(of: path) != nil else {
             throw .unavailable("There is no database \(path).")
         }

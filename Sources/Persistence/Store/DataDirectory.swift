@@ -9,7 +9,7 @@ final class DataDirectory {
     let path: String
     /// Whether the last process that had the directory did not end in order.
     let endedUncleanly: Bool
-    private let lockDescriptor: Int32
+    private let lock: RegularFile
     private let waitsForDisk: Bool
 
     static let lockFileName = "lock"
@@ -21,37 +21,34 @@ final class DataDirectory {
     /// `waitsForDisk`: false for a copy that nobody needs after a power cut.
     init(path: String, waitsForDisk: Bool) throws(StoreError) {
         try DataDirectory.create(path)
-        let descriptor = try DataDirectory.open(path + "/" + DataDirectory.lockFileName)
-        if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            let holder = DataDirectory.content(of: descriptor)
-            close(descriptor)
+        let lock = try DataDirectory.open(path + "/" + DataDirectory.lockFileName)
+        if flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let holder = DataDirectory.content(of: lock)
             let process = holder.isEmpty ? "another process" : "another process (\(holder))"
             throw .locked("The directory \(path) is in use by \(process). Only one process can use it at a time.")
         }
         self.path = path
         self.waitsForDisk = waitsForDisk
-        self.lockDescriptor = descriptor
-        self.endedUncleanly = !DataDirectory.content(of: descriptor).isEmpty
+        self.endedUncleanly = !DataDirectory.content(of: lock).isEmpty
+        self.lock = lock
     }
-
-    deinit { close(self.lockDescriptor) }
 
     /// Notes that this process has the directory.
     ///
     /// Until `release`, an end is unclean.
     func markInUse() throws(StoreError) {
         let text = Array("process \(getpid())\n".utf8)
-        guard ftruncate(self.lockDescriptor, 0) == 0,
-            pwrite(self.lockDescriptor, text, text.count, 0) == text.count,
-            !self.waitsForDisk || fsync(self.lockDescriptor) == 0
+        guard ftruncate(self.lock.descriptor, 0) == 0,
+            pwrite(self.lock.descriptor, text, text.count, 0) == text.count,
+            !self.waitsForDisk || fsync(self.lock.descriptor) == 0
         else { throw DataDirectory.failure("\(self.path) cannot be written") }
         if self.waitsForDisk { try DataDirectory.sync(directory: self.path) }
     }
 
     /// Notes that everything was closed in order, and leaves the directory to others.
     func release() {
-        ftruncate(self.lockDescriptor, 0)
-        flock(self.lockDescriptor, LOCK_UN)
+        ftruncate(self.lock.descriptor, 0)
+        flock(self.lock.descriptor, LOCK_UN)
     }
 
     /// Makes sure that a file exists and that only its owner may use it, whatever the umask.
@@ -59,6 +56,7 @@ final class DataDirectory {
     /// The file may be a database in use, so no descriptor of it is opened and closed.
     func prepareFile(_ name: String) throws(StoreError) -> String {
         let path = self.path + "/" + name
+        try Self.requireRegular(path)
         guard mknod(path, S_IFREG | Self.fileMode, 0) == 0 || errno == EEXIST else {
             throw Self.failure("\(path) cannot be made")
         }
@@ -72,13 +70,25 @@ final class DataDirectory {
     ///
     /// The file is not opened.
     static func byteCount(of path: String) throws(StoreError) -> Int? {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw self.failure("\(path) cannot be read")
-        }
+        guard let byteCount = try self.requireRegular(path) else { return nil }
         guard access(path, R_OK) == 0 else { throw self.failure("\(path) cannot be read") }
-        return Int(status.st_size)
+        return byteCount
+    }
+
+    /// Stops what would have SQLite open a database while it, its log, or what else SQLite opens with it, is no regular
+    /// file.
+    static func requireRegularDatabase(_ path: String) throws(StoreError) {
+        for suffix in SQLiteStore.databaseSuffixes { try self.requireRegular(path + suffix) }
+    }
+
+    /// Stops what would open something that is no regular file; returns the length, nil if there is nothing.
+    @discardableResult
+    static func requireRegular(_ path: String) throws(StoreError) -> Int? {
+        do throws(RegularFile.Failure) {
+            return try RegularFile.byteCount(of: path)
+        } catch {
+            throw StoreError(error, path)
+        }
     }
 
     private static func create(_ path: String) throws(StoreError) {
@@ -99,19 +109,19 @@ final class DataDirectory {
         }
     }
 
-    private static func open(_ path: String) throws(StoreError) -> Int32 {
-        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, self.fileMode)
-        guard descriptor >= 0 else { throw self.failure("\(path) cannot be opened") }
-        if fchmod(descriptor, self.fileMode) != 0 {
-            close(descriptor)
-            throw self.failure("\(path) cannot be kept from others")
+    private static func open(_ path: String) throws(StoreError) -> RegularFile {
+        do throws(RegularFile.Failure) {
+            let file = try RegularFile(path, for: .making)
+            guard fchmod(file.descriptor, self.fileMode) == 0 else { throw .system(errno) }
+            return file
+        } catch {
+            throw StoreError(error, path)
         }
-        return descriptor
     }
 
-    private static func content(of descriptor: Int32) -> String {
+    private static func content(of lock: borrowing RegularFile) -> String {
         var bytes = [UInt8](repeating: 0, count: 64)
-        let count = pread(descriptor, &bytes, bytes.count, 0)
+        let count = pread(lock.descriptor, &bytes, bytes.count, 0)
         return String(decoding: bytes.prefix(max(0, count)).filter { $0 >= 0x20 }, as: UTF8.self)
     }
 

@@ -32,13 +32,13 @@ extension SQLiteStore {
         for name in self.names(in: directory) where name.hasPrefix(self.scratchPrefix) {
             let path = "\(directory)/\(name)"
             // Whoever still makes a store there has a lock on it. Without a lock file it has only begun, or is gone.
-            let lock = Glibc.open("\(path)/\(DataDirectory.lockFileName)", O_RDWR | O_CLOEXEC)
-            guard lock >= 0 else {
+            var status = stat()
+            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
+            guard let lock = try? RegularFile("\(path)/\(DataDirectory.lockFileName)", for: .updating) else {
                 rmdir(path)
                 continue
             }
-            if flock(lock, LOCK_EX | LOCK_NB) == 0 { self.removeScratch(path) }
-            Glibc.close(lock)
+            if flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 { self.removeScratch(path) }
         }
     }
 

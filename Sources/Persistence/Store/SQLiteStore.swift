@@ -10,6 +10,8 @@ package struct SQLiteStore: NodeStore, ~Copyable {
 
     /// The name of the database in its directory.
     package static let fileName = "peerd.sqlite"
+    /// What the names of the files end with that SQLite opens for one database.
+    package static let databaseSuffixes = ["", "-wal", "-shm", "-journal"]
 
     /// Opens the database of a directory, and holds the directory against other processes until the store is closed.
     ///

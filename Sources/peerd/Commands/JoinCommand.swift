@@ -81,7 +81,7 @@ extension JoinCommand {
     /// The line as it was given, or the first one of standard input.
     private func readLine() throws -> String {
         if let line = self.line, line != "-" { return line }
-        guard let line = Swift.readLine() else {
+        guard let line = StandardStreams.line(atMost: Invite.textByteCountMax) else {
             throw CommandFailure(.usage, "No invite was given; paste the line that \"peerd invite\" printed.")
         }
         return line

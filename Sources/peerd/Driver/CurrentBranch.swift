@@ -1,6 +1,7 @@
 internal import Foundation
 internal import LocalAPI
 internal import PeerdKit
+internal import Persistence
 
 /// The file `branch` of a data directory: which branch commands act on that name none.
 ///
@@ -10,19 +11,17 @@ enum CurrentBranch {
 
     /// The branch; nil for the main timeline.
     static func load(_ paths: DirectoryPaths) throws -> BranchID? {
-        let descriptor = open(paths.branch, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw CommandFailure(
-                .storage,
-                "The file \(paths.branch) cannot be read: \(SystemText.ofErrno()). Check its permissions."
-            )
+        var bytes: [UInt8] = []
+        do throws(RegularFile.Failure) {
+            bytes = try RegularFile.content(of: paths.branch, atMost: Self.byteCountMax)
+        } catch {
+            switch error {
+            case .absent: return nil
+            case .notRegular, .system: throw PeerdError(error, paths.branch)
+            case .tooLong: break
+            }
         }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: Self.byteCountMax)
-        let count = read(descriptor, &bytes, bytes.count)
-        let text = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
-            .trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         if Branch.isMain(text) { return nil }
         guard let id = BranchID(text: text) else {
             throw CommandFailure(

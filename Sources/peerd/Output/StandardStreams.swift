@@ -47,6 +47,21 @@ enum StandardStreams {
         self.error("\r\u{1b}[K\(TerminalText.line(text))")
     }
 
+    /// Reads a line of standard input, or its beginning if it is longer than that; nil at the end.
+    static func line(atMost byteCountMax: Int) -> String? {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while line.count < byteCountMax {
+            let count = read(self.inputDescriptor, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return line.isEmpty ? nil : String(decoding: line, as: UTF8.self) }
+            guard byte != UInt8(ascii: "\n") else { break }
+            line.append(byte)
+        }
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    private static let inputDescriptor: Int32 = 0
     private static let outputDescriptor: Int32 = 1
     private static let errorDescriptor: Int32 = 2
 

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 
 /// Reads and writes files that are open, however little a system call takes at a time.
 package enum OpenFile {
@@ -6,7 +6,7 @@ package enum OpenFile {
     package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
         var rest = bytes
         while !rest.isEmpty {
-            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
