@@ -104,7 +104,8 @@ extension ExitStatus {
                 .closed, .readOnly:
                 .storage
             case .wouldCloseCycle, .notASibling, .branchExists, .shownOnBranch, .tooLarge, .wrongType, .clockExhausted,
-                .clockUnconfirmed, .inviteSpent, .cannotInvite, .joinRefused, .noRandomness, .conflictChanged, .importInvalid:
+                .clockUnconfirmed, .inviteSpent, .cannotInvite, .joinRefused, .noRandomness, .conflictChanged,
+                .importInvalid:
                 .failure
             }
     }

@@ -1,5 +1,5 @@
-"""What lies in the place of a file and is none: named pipes, folders, links, sockets and devices in a data directory, and
-in the place of a file to import. Nothing waits for them, nothing is lost, and each is named."""
+"""What lies in the place of a file and is none: named pipes, folders, links, sockets and devices, in a data directory
+and in the place of a file to import. Nothing waits for them, nothing is lost, and each is named."""
 
 import os
 import shutil
