@@ -305,7 +305,8 @@ extension Node where Store: ~Copyable {
         _ certifiers: [DeviceID]
     ) -> Bool {
         for certifier in certifiers.dropLast() {
-            let isItsOwn = { (keys: PeerKeys, book: DeviceBook) in book[keys]?.certifiers?.contains(certifier) ?? false
+            let isItsOwn = { (keys: PeerKeys, book: DeviceBook) in
+                book[keys]?.certifiers?.contains(certifier) ?? false
             }
             let standing = self.readyConnections.count { $0.keys.map { isItsOwn($0, self.book) } ?? false }
             let isKnown = connection.introduction.map { $0.device.map { self.isInBook($0) } ?? false } ?? true
