@@ -150,7 +150,8 @@ extension Node where Store: ~Copyable {
             connection.failure = .ourselves
             return self.sayGoodbye(connection)
         }
-        if self.book[keys] == nil, let introduction = connection.introduction {
+        let isKnown = self.book[keys] != nil
+        if !isKnown, let introduction = connection.introduction {
             let certifiers = introduction.certificates.dropFirst().map(\.device)
             guard self.hasRoom(for: connection, named: introduction.deviceName, certifiers) else { return }
             guard self.meet(keys, introduction) else { return self.drop(connection) }
@@ -184,6 +185,10 @@ extension Node where Store: ~Copyable {
         self.book[keys]?.nextAddress = 0
         // Who has shown its certificates can do so again, and is remembered for a week unless the log has it by then.
         if connection.introduction == nil { self.hasCome(keys) }
+        if isKnown, entry.lastSeen == nil, self.admissions.paired.contains(where: { $0.keys == keys }) {
+            // Only by coming does it show that it has accepted its welcome.
+            self.effects.append(.notice(.paired(device: entry.shownName)))
+        }
         self.effects.append(.notice(.connected(device: entry.shownName)))
         self.noteClock(hello.wallTime, of: connection)
     }

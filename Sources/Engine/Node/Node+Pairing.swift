@@ -109,15 +109,14 @@ extension Node where Store: ~Copyable {
         self.send(.welcome(welcome), on: connection)
     }
 
-    /// A device has come: it has accepted its welcome, has joined by that, and stays a member.
+    /// A device has come: it has got its welcome, and stays a member.
     mutating func hasCome(_ keys: PeerKeys) {
         guard let position = self.admissions.paired.firstIndex(where: { $0.keys == keys && $0.lapse != nil }) else {
             return
         }
         var paired = self.admissions.paired
         paired[position].lapse = nil
-        guard self.savePaired(paired) else { return }
-        self.effects.append(.notice(.paired(device: paired[position].name)))
+        self.savePaired(paired)
     }
 
     /// Forgets devices that were paired and have not come in time.
