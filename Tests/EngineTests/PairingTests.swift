@@ -87,9 +87,16 @@ struct PairingTests {
         var machines = [try self.founder()]
         while machines.count < Limits.certificateCountMax {
             let number = machines.count + 1
-            machines.append(
-                try self.network.join(machines[number - 2], name: "device \(number)", seed: UInt64(100 + number))
+            let machine = try self.network.join(
+                machines[number - 2],
+                name: "device \(number)",
+                seed: UInt64(100 + number)
             )
+            machines.append(machine)
+            // With its first write a device introduces itself.
+            for writer in machines.suffix(2) {
+                try self.network.write(writer, .create(.init(id: .random, type: "note")))
+            }
             self.network.settle(seconds: 5)
         }
         return machines

@@ -385,7 +385,7 @@ def test_copies_of_a_preview_that_was_killed_are_removed_by_the_next(previews, t
 def test_half_a_key_file_is_refused(previews, two):
     i, j = two
     (j.directory / "keys").write_bytes((j.directory / "keys").read_bytes()[:40])
-    previews.refused([i.directory, j.directory], code=STORAGE, mentions="not a key file")
+    previews.refused([i.directory, j.directory], code=STORAGE, mentions="no key file")
 
 
 def test_devices_that_do_not_know_each_other_need_the_one_that_invited_them(world, previews):

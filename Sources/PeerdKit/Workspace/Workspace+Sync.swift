@@ -74,8 +74,8 @@ extension Workspace {
     /// Makes an invite for one more machine: valid once, for ten minutes, while this one syncs.
     ///
     /// - Returns: the invite, with the addresses of this machine.
-    /// - Throws: ``PeerdError`` with `notSyncing` before ``startSync(listenPort:addresses:discovers:)``, `cannotInvite`,
-    ///   `readOnly` or `closed`.
+    /// - Throws: ``PeerdError`` with `notSyncing` before ``startSync(listenPort:addresses:discovers:)``,
+    ///   `cannotInvite`, `readOnly` or `closed`.
     public func invite() async throws -> Invitation {
         let driver = try self.driver()
         guard let address = await self.participant.address else {
