@@ -47,6 +47,8 @@ import Testing
         try self.expectViolation(SampleMessages.probe(pointCount: MessageLimits.probePointCountMax + 1).encoded())
         let wanted = SampleMessages.wanted(changeCount: MessageLimits.wantedChangeCountMax + 1)
         try self.expectViolation(wanted.encoded())
+        let scattered = OperationRanges((0...UInt32(MessageLimits.wantedRangeCountMax)).map { 2 * $0 })
+        #expect(scattered.all.count == MessageLimits.wantedRangeCountMax && scattered.contains(31))
         let welcome = try SampleMessages.welcome(certificateCount: Limits.certificateCountMax + 1)
         try self.expectViolation(Message.welcome(welcome).encoded())
         let ranges = (0...MessageLimits.rangeCountMax).map {
@@ -58,6 +60,22 @@ import Testing
         let end = SampleMessages.replica(half.count + 1)
         let split = [FrontierRange(end: end, claim: .entries(half)), FrontierRange(end: nil, claim: .entries(more))]
         try self.expectViolation(Message.ranges(split).encoded(), "entries are counted over all ranges")
+    }
+
+    @Test func `contents are asked for in one way, and each change once`() throws {
+        let change = SampleMessages.branch(1, sequence: 5)
+        let content = WantedContent(change: change, places: OperationRanges([0]))
+        try self.expectViolation(Message.wanted([content, content]).encoded(), "a change twice")
+        func wanted(_ ranges: [UInt8]) -> [UInt8] {
+            var body: [UInt8] = [1]
+            change.encode(to: &body)
+            return SampleMessages.framed(.wanted, body + ranges)
+        }
+        #expect(try SampleMessages.read(wanted([1, 0, 0])) == [.wanted([content])])
+        try self.expectViolation(wanted([0]), "no place")
+        try self.expectViolation(wanted([2, 0, 0, 0, 0]), "the same range twice")
+        try self.expectViolation(wanted([2, 0, 0, 1, 0]), "ranges that touch")
+        try self.expectViolation(wanted([1, 0xff, 0xff, 3, 1]), "a place that no change has")
     }
 
     @Test func `trailing bytes end the session`() throws {

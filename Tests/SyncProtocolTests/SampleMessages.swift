@@ -102,7 +102,17 @@ enum SampleMessages {
 
     /// Asks for so many changes, late in their chains.
     static func wanted(changeCount: Int) -> Message {
-        .wanted((0..<changeCount).map { self.branch(1, sequence: Limits.sequenceMax - UInt64($0)) })
+        let first = Limits.sequenceMax - UInt64(changeCount)
+        return .wanted(
+            (0..<changeCount).map { number in
+                // As many ranges as there may be, and as far apart.
+                let places = (0..<UInt32(number % MessageLimits.wantedRangeCountMax + 1)).map { $0 * 4_095 }
+                return WantedContent(
+                    change: self.branch(1, sequence: first + UInt64(number)),
+                    places: OperationRanges(places)
+                )
+            }
+        )
     }
 
     /// At least one of each kind.

@@ -55,6 +55,19 @@ import Testing
             }
         }
 
+        /// The run that is sent next, as the peer reads it; nil if something else is.
+        mutating func nextRun() throws -> Run? {
+            try self.store.read { transaction throws(StoreError) -> [UInt8]? in
+                let next = try self.session.next(after: nil, own: SampleMessages.device, in: &transaction)
+                guard case .run(let run)? = next else { return nil }
+                return run.bytes
+            }
+            .flatMap { bytes in
+                guard case .run(let run)? = try SampleMessages.read(bytes).first else { return nil }
+                return run
+            }
+        }
+
         mutating func next() throws -> Message? {
             try self.store.read { transaction throws(StoreError) in
                 switch try self.session.next(after: nil, own: SampleMessages.device, in: &transaction) {
@@ -77,6 +90,21 @@ import Testing
             builder.append(.unknown(kind: 200, body: [salt]))
         }
         return VerifiedRun.sealUnchecked(builder, previous: previous ?? Self.origin, SodiumCryptography()) { _ in
+            SampleMessages.anySignature
+        }
+    }
+
+    /// Changes of one chain that each write a small value and a large one.
+    private func writes(_ count: Int) -> VerifiedRun {
+        var builder = RunBuilder(replica: SampleMessages.replica, firstSequence: 1)
+        let object = ObjectID(bytes: Bytes16(high: 5, low: 5))
+        for number in 0..<UInt64(count) {
+            let stamp = Stamp(rawValue: (1 + number) << 20)
+            builder.beginChange(stamp: stamp, context: [], blinding: [UInt8](repeating: 1, count: 16))
+            builder.append(.set(object, name: "small", value: .int(1)))
+            builder.append(.set(object, name: "large", value: .string(String(repeating: "x", count: 1_000))))
+        }
+        return VerifiedRun.sealUnchecked(builder, previous: Self.origin, SodiumCryptography()) { _ in
             SampleMessages.anySignature
         }
     }
@@ -232,19 +260,57 @@ import Testing
         #expect(try side.hear(wanted) == [.violation("more is wanted before all was given")])
     }
 
-    @Test func `changes are given once more to who holds them, and to nobody else`() throws {
-        let ours = self.chain(10, 1)
+    private func contents(_ sequences: some Sequence<UInt64>, _ places: [UInt32] = [0]) -> [GivenContent] {
+        sequences.map { sequence in
+            let change = SegmentPoint(segment: SegmentIndex(rawValue: 0), sequence: sequence)
+            return GivenContent(change: change, places: OperationRanges(places))
+        }
+    }
+
+    @Test func `changes are given once more to who holds them and has asked in vain, and to nobody else`() throws {
+        let ours = self.writes(10)
         var side = Side()
         try side.store(ours)
         try side.open([self.entry(ours, 4)])
         while try side.next() != nil {}
-        side.session.give([3, 4, 5].map { SegmentPoint(segment: SegmentIndex(rawValue: 0), sequence: $0) })
+        let isTaken = side.session.give(self.contents([3]))
+        #expect(isTaken)
+        #expect(side.session.givenChangeCount == 0 && !side.session.owesContent)
+        #expect(try side.hear(SampleMessages.wanted(changeCount: 2)) == [.resume])
+        #expect(side.session.owesContent)
+        #expect(try side.next() == .given)
+        #expect(!side.session.owesContent)
+        let isTakenNow = side.session.give(self.contents([3, 4, 5]))
+        #expect(isTakenNow)
+        #expect(side.session.owesContent)
         var givenCount = 0
         while try side.next() != nil { givenCount += 1 }
         #expect(givenCount == 2)
-        // Beyond the limit the rest is dropped: what is needed of it is asked for again.
-        let many = (1...UInt64(TransferLimits.givenChangeCountMax) + 5)
-        side.session.give(many.map { SegmentPoint(segment: SegmentIndex(rawValue: 0), sequence: $0) })
-        #expect(side.session.givenChangeCount == TransferLimits.givenChangeCountMax)
+        // More than the limit does not wait for anybody: the peer asks again in another session.
+        let many = 1...UInt64(TransferLimits.givenChangeCountMax) as ClosedRange<UInt64>
+        let isAllTaken = side.session.give(self.contents(many))
+        #expect(isAllTaken)
+        let isMoreTaken = side.session.give(self.contents([11]))
+        #expect(!isMoreTaken)
+    }
+
+    /// However much waits that nobody has asked for.
+    @Test func `what is asked for is given before all was given is said`() throws {
+        let ours = self.writes(10)
+        var side = Side()
+        try side.store(ours)
+        try side.open([self.entry(ours, 10)])
+        side.session.hasAskedInVain = true
+        let many = 11...UInt64(TransferLimits.givenChangeCountMax + 10) as ClosedRange<UInt64>
+        let isQueued = side.session.give(self.contents(many))
+        #expect(isQueued)
+        let asked = [2, 7].map { WantedContent(change: self.entry(ours, $0), places: OperationRanges([0])) }
+        #expect(try side.hear(.wanted(asked)) == [.resume])
+        for sequence in [2, 7] as [UInt64] {
+            let run = try #require(try side.nextRun())
+            #expect(run.firstSequence == sequence)
+            // The large value is not wanted, and a small one takes no more room than its leaf.
+            #expect(run.operations.map(\.kind) == [.set, .redacted])
+        }
     }
 }

@@ -111,7 +111,7 @@ extension Merge {
         for place in places { try transaction.setMissingCount(0, in: place) }
         try self.compute(object, from: writes, in: &transaction) { _ in true }
         for place in places {
-            let count = try transaction.neededCount(in: place) + (damaged.contains(place) ? 1 : 0)
+            let count = try transaction.missingPlaces(in: place).count + (damaged.contains(place) ? 1 : 0)
             try transaction.setMissingCount(count, in: place)
         }
     }

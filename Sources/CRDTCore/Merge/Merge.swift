@@ -23,7 +23,7 @@ package struct Merge {
         /// Dropped writes that were put in force or in conflict, if only for a time.
         package var missingCount = 0
         /// Changes in which dropped writes that were needed have been repaired.
-        package var repairedChanges: [SegmentPoint] = []
+        package var repairedChanges: [RepairedChange] = []
         /// How many moves were done again for the sake of late ones.
         package var redoneMoveCount = 0
     }

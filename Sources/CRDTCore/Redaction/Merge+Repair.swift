@@ -91,7 +91,9 @@ extension Merge {
         else { return }
         let indexes = try self.indexes(of: run, on: place.segment, in: &transaction)
         try transaction.repairChange(at: place, by: run, indexes: indexes)
-        self.summary.repairedChanges.append(place)
+        self.summary.repairedChanges.append(
+            RepairedChange(change: place, places: filled.map { UInt32($0.index) })
+        )
         guard place.sequence <= transaction.progress(of: place.segment).countedSequence else {
             try self.forget(place, stored, in: &transaction)
             return try self.record(run, indexes, at: place, in: &transaction)
@@ -102,4 +104,11 @@ extension Merge {
             try self.show(run.operations[start + index].kind, of: index, in: place, at: key, in: &transaction)
         }
     }
+}
+
+/// A change that is stored, and writes of it whose content has come.
+package struct RepairedChange: Hashable, Sendable {
+    package var change: SegmentPoint
+    /// The places of the writes in the change, in ascending order.
+    package var places: [UInt32]
 }

@@ -25,6 +25,18 @@ extension StoreTransaction {
             .contains { $0.segment == segment && $0.ordinal == ordinal }
     }
 
+    /// The names of the properties of an object whose value in force is missing, in ascending order.
+    ///
+    /// - Complexity: O(1) in a store that misses nothing; else O(*n* log *n*) in the properties of the object.
+    package mutating func missingProperties(of object: ObjectIndex) throws(StoreError) -> [String] {
+        guard try !self.isComplete() else { return [] }
+        var names: [String] = []
+        for (name, register) in try self.registers(of: object) where try self.isMissing(register.winner) {
+            names.append(try self.name(name))
+        }
+        return names.sorted { ExactText($0) < ExactText($1) }
+    }
+
     /// Whether nothing is missing.
     package mutating func isComplete() throws(StoreError) -> Bool {
         try self.changesMissingContent(after: nil, limit: 1).isEmpty
@@ -49,22 +61,38 @@ extension StoreTransaction {
         return Array(found.prefix(limit))
     }
 
-    /// How many writes of a change are needed whose content is missing.
-    mutating func neededCount(in place: SegmentPoint) throws(StoreError) -> Int {
+    /// The places of the writes of a change whose content is missing, in ascending order.
+    ///
+    /// If it is much work to tell them from others that were dropped, all are named.
+    /// - Complexity: O(*n* + *k* log *m*) for *n* operations, of which *k* ≤ 4,096 are told apart, of *m* in the log.
+    package mutating func missingPlaces(in place: SegmentPoint) throws(StoreError) -> [UInt32] {
         let run = try self.change(at: place)
-        var count = 0
-        for (index, position) in run.changes[0].operationRange.enumerated() {
-            let operation = run.operations[position]
-            guard operation.kind == .redacted else { continue }
+        var places: [UInt32] = []
+        for (index, position) in run.changes[0].operationRange.enumerated()
+        where run.operations[position].kind == .redacted {
+            places.append(UInt32(index))
+        }
+        let count = try self.missingCount(in: place)
+        // Of a change that is not what its hash says, all is (`Mending`).
+        if count > places.count {
+            return run.changes[0].operationRange.enumerated()
+                .filter { run.operations[$0.element].kind.isWrite }.map { UInt32($0.offset) }
+        }
+        guard places.count > count, places.count <= Self.toldApartCountMax else { return places }
+        var missing: [UInt32] = []
+        for index in places {
+            let operation = run.operations[Int(run.changes[0].operationStart + index)]
             let key = RegisterKey(
                 object: try self.objectIndex(of: run.objects[Int(operation.object)]),
                 name: try self.nameIndex(of: run.name(of: operation))
             )
-            let ordinal = ChainOrdinal(sequence: place.sequence, index: UInt32(index))
-            if try self.isNeeded(ordinal, in: place, at: key) { count += 1 }
+            let ordinal = ChainOrdinal(sequence: place.sequence, index: index)
+            if try self.isNeeded(ordinal, in: place, at: key) { missing.append(index) }
         }
-        return count
+        return missing
     }
+
+    private static var toldApartCountMax: Int { 4_096 }
 
     /// Whether the content of a write that is applied is needed: it is on a branch that is not merged, or in force or
     /// in conflict.

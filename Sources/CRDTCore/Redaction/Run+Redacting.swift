@@ -47,6 +47,22 @@ extension Run {
         return dropped.isEmpty ? nil : (builder.signed(self.signature), dropped)
     }
 
+    /// This run of one change, without large contents that nobody wants; nil if it has none that is wanted.
+    ///
+    /// A small one takes no more room than its leaf, and stays.
+    package func revealing(_ isWanted: (Int) -> Bool, _ cryptography: some ChangeCryptography) -> Run? {
+        var (hasWanted, dropped): (Bool, Set<Int>) = (false, [])
+        for position in self.changes[0].operationRange where self.operations[position].hasContent {
+            if isWanted(position) {
+                hasWanted = true
+            } else if self.operations[position].payloadByteCount >= Self.redactedPayloadByteCountMin {
+                dropped.insert(position)
+            }
+        }
+        guard hasWanted else { return nil }
+        return dropped.isEmpty ? self : self.erasing(dropped, cryptography)?.run
+    }
+
     /// The places of writes of a change, among some, whose content is here.
     private func contents(of change: Change, among positions: Set<Int>) -> [Int] {
         change.operationRange.filter { positions.contains($0) && self.operations[$0].hasContent }

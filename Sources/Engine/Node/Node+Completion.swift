@@ -8,13 +8,15 @@ struct ContentSearch {
     /// The last change that was looked at.
     fileprivate var last: SegmentPoint?
     fileprivate var isDone = false
-    /// What the peer was asked for: who gets something later gives it unasked.
+    /// What the peer was asked for: it gives unasked what it gets later.
     fileprivate var asked: Set<SegmentPoint> = []
 
     /// The time from one step to the next, in milliseconds.
     static let stepInterval: UInt64 = 20
     /// Changes that one peer is asked for in one session.
     static let askedCountMax = 1 << 16
+    /// Missing writes that one step looks at, and those of one more change.
+    static let stepWriteCountMax = 1 << 12
 }
 
 /// Getting the content of writes that were dropped, and are needed (`MissingContent`).
@@ -70,17 +72,23 @@ extension PeerConnection {
 
 extension ContentSearch {
     /// Goes on to the next changes of which something is missing.
-    fileprivate mutating func step(in transaction: inout some StoreTransaction) throws(StoreError) -> [FrontierEntry] {
+    fileprivate mutating func step(in transaction: inout some StoreTransaction) throws(StoreError) -> [WantedContent] {
         let limit = MessageLimits.wantedChangeCountMax
         let places = try transaction.changesMissingContent(after: self.last, limit: limit)
-        self.last = places.last
-        self.isDone = places.count < limit
-        var wanted: [FrontierEntry] = []
-        for place in places where self.asked.count < Self.askedCountMax && self.asked.insert(place).inserted {
+        var (wanted, writeCount): ([WantedContent], Int) = ([], 0)
+        for place in places {
+            guard writeCount < Self.stepWriteCountMax else { return wanted }
+            self.last = place
+            guard self.asked.count < Self.askedCountMax, self.asked.insert(place).inserted else { continue }
             guard let hash = try transaction.hash(at: place) else { continue }
+            let missing = try transaction.missingPlaces(in: place)
+            writeCount += missing.count
+            guard !missing.isEmpty else { continue }
             let replica = transaction.replicaID(place.segment)
-            wanted.append(FrontierEntry(replica: replica, sequence: place.sequence, hash: hash))
+            let change = FrontierEntry(replica: replica, sequence: place.sequence, hash: hash)
+            wanted.append(WantedContent(change: change, places: OperationRanges(missing)))
         }
+        self.isDone = places.count < limit
         return wanted
     }
 }

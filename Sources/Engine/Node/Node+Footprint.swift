@@ -28,7 +28,10 @@ package struct NodeFootprint: Hashable, Sendable {
             (self.unsentByteCount, TransferLimits.unsentByteCountLimit + (2 << 20), "bytes that a peer does not take"),
             (self.unknownEntryCount, TransferLimits.unknownEntryCountMax, "entries that mean nothing"),
             (self.openSpanCount, TransferLimits.openSpanCountMax, "open ranges"),
-            (self.givenChangeCount, TransferLimits.givenChangeCountMax, "changes to be sent once more"),
+            (
+                self.givenChangeCount, TransferLimits.givenChangeCountMax + MessageLimits.wantedChangeCountMax,
+                "changes to be sent once more"
+            ),
             (self.inviteCount, Invite.openCountMax, "invites"),
         ]
         return measures.first { count, limit, _ in count > limit }.map { count, _, what in "\(count) \(what)" }

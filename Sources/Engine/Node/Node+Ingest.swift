@@ -26,6 +26,7 @@ extension Node where Store: ~Copyable {
             self.effects.append(.notice(.forked(device: fork.deviceName, sequence: fork.sequence)))
         }
         let others = self.readyConnections
+        var overfull: [PeerConnection] = []
         let (actions, entries) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             let entries = try intake.places.map { place throws(StoreError) in
                 FrontierEntry(
@@ -39,7 +40,10 @@ extension Node where Store: ~Copyable {
             let replicas = Set(entries.map(\.replica))
             for other in others { try other.session.logGrew(replicas, in: &transaction) }
             // Whoever asked before may have got nothing.
-            for other in others where other !== connection { other.session.give(intake.summary.repairedChanges) }
+            let contents = intake.summary.repairedChanges.map {
+                GivenContent(change: $0.change, places: OperationRanges($0.places))
+            }
+            for other in others where other !== connection && !other.session.give(contents) { overfull.append(other) }
             return (actions, entries.sorted())
         }
         if !entries.isEmpty { for other in others { self.send(.stored(entries), on: other) } }
@@ -52,6 +56,8 @@ extension Node where Store: ~Copyable {
             self.drop(connection)
         case .violation(let reason): self.violation(connection, reason)
         }
+        // It asks again in another session, for what it lacks then.
+        for other in overfull { self.drop(other) }
         self.pumpAll()
     }
 }

@@ -60,7 +60,7 @@ extension Node where Store: ~Copyable {
             session.clock.map { HybridClock.isHeld(view.latestStamp, at: $0.time(at: now)) } ?? false
         }
         // What is asked for of changes that both hold is one more that is missing.
-        let isOwed: UInt64 = sessions.contains(where: \.session.owesGiven) ? 1 : 0
+        let isOwed: UInt64 = sessions.contains(where: \.session.owesContent) ? 1 : 0
         let (misses, age) = (self.state.missesContent, self.state.contentAge)
         let isAwaited: UInt64 = sessions.contains { misses && $0.isToBeCompleted(for: age) } ? 1 : 0
         var traffic = Traffic()

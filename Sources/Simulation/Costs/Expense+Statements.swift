@@ -53,7 +53,9 @@ extension Expense {
                 let entries = (0..<256).map { _ in
                     FrontierEntry(replica: member.unknownReplica(), sequence: 1, hash: .zero)
                 }
-                return [.wanted(entries)]
+                return [
+                    .wanted(entries.sorted().map { WantedContent(change: $0, places: OperationRanges([0])) })
+                ]
             },
         ]
     }

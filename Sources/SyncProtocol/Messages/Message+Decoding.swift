@@ -30,7 +30,7 @@ extension Message {
             guard flag <= 1 else { throw .notCanonical }
             self = .eagerness(flag == 1)
         case .probe: self = .probe(try ChainProbe(decoding: &reader))
-        case .wanted: self = .wanted(try reader.entries(atMost: MessageLimits.wantedChangeCountMax))
+        case .wanted: self = .wanted(try reader.wantedContents())
         case .given: self = .given
         case .state:
             let frontier = Hash256(bytes: try reader.bytes32())
@@ -54,6 +54,16 @@ extension ByteReader {
         var entries: [FrontierEntry] = []
         for _ in 0..<(try self.count(atMost: limit)) { entries.append(try FrontierEntry(decoding: &self)) }
         return entries
+    }
+
+    fileprivate mutating func wantedContents() throws(WireError) -> [WantedContent] {
+        var contents: [WantedContent] = []
+        for _ in 0..<(try self.count(atMost: MessageLimits.wantedChangeCountMax)) {
+            let change = try FrontierEntry(decoding: &self)
+            if let last = contents.last, change <= last.change { throw .notCanonical }
+            contents.append(WantedContent(change: change, places: try OperationRanges(decoding: &self)))
+        }
+        return contents
     }
 
     /// The sequence of a change.

@@ -49,7 +49,13 @@ extension Message {
             for range in ranges { range.encode(to: &bytes) }
         case .run(let run): bytes = Compression.compress(run.encoded())
         case .caughtUp, .given: break
-        case .wanted(let entries), .stored(let entries):
+        case .wanted(let contents):
+            bytes.appendVarint(UInt64(contents.count))
+            for content in contents {
+                content.change.encode(to: &bytes)
+                content.places.encode(to: &bytes)
+            }
+        case .stored(let entries):
             bytes.appendVarint(UInt64(entries.count))
             for entry in entries { entry.encode(to: &bytes) }
         case .state(let claim):

@@ -23,8 +23,8 @@ package enum Message: Hashable, Sendable {
     case eagerness(Bool)
     /// Asks which of some changes the receiver holds.
     case probe(ChainProbe)
-    /// Changes of which the sender has only hashes of writes that it needs.
-    case wanted([FrontierEntry])
+    /// Writes that the sender needs and has only hashes of, each change once, in ascending order.
+    case wanted([WantedContent])
     /// All that was wanted has been sent, as far as the sender has it.
     case given
     /// What the sender's state comes to, which is settled.

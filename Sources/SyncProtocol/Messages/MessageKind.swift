@@ -45,6 +45,8 @@ package enum MessageLimits {
     package static let listedGroupCountMax = 16
     /// Objects of all groups in one message.
     package static let listedObjectCountMax = 8192
+    /// Ranges of operations of each.
+    package static let wantedRangeCountMax = 16
     /// Points of one probe.
     package static let probePointCountMax = 64
 
@@ -66,7 +68,9 @@ package enum MessageLimits {
         case .objects:
             Bytes32.byteCount + 1 + 2 * self.listedGroupCountMax + 2
                 + self.listedObjectCountMax * (Bytes16.byteCount + 8)
-        case .wanted: 2 + self.wantedChangeCountMax * (Bytes16.byteCount + 10 + Bytes32.byteCount)
+        case .wanted:
+            2 + self.wantedChangeCountMax
+                * (Bytes16.byteCount + 10 + Bytes32.byteCount + 1 + self.wantedRangeCountMax * 6)
         }
     }
 }

@@ -65,7 +65,7 @@ package enum TransferLimits {
     package static let rangesCountMax = 64
     /// Probes answered in one session.
     package static let probeCountMax = 4096
-    /// Changes that wait to be sent once more.
+    /// Changes of which content waits to be sent once more; a peer for which more would wait is dropped.
     package static let givenChangeCountMax = 4096
     /// So many changes are rather sent twice than asked for.
     package static let repeatedChangeCountMax: UInt64 = 16

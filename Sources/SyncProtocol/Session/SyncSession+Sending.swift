@@ -75,18 +75,25 @@ extension SyncSession {
 
     /// What the peer has asked for, once more, or that this was all.
     private mutating func nextGiven(in transaction: inout some StoreTransaction) throws(StoreError) -> Outgoing? {
-        while let place = self.given.first {
+        while let content = self.given.first {
             self.given.removeFirst()
+            let place = content.change
             // What the peer does not hold comes in its turn. Of what it holds the hash tells that it is that, so the
             // change need not be signed.
             guard self.held[place.segment] >= place.sequence else { continue }
             let limits = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
             let loaded = try transaction.loadRun(of: place.segment, from: place.sequence, limits: limits, signed: false)
-            guard var run = loaded, run.changes.count == 1, run.changes[0].redaction != .whole else { continue }
-            if run.previous == nil, let before = transaction.place(before: place) {
-                run.previous = try transaction.hash(at: before).map { ChangeName($0) }
+            guard let run = loaded, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
+            let (first, found) = (Int(run.changes[0].operationStart), run.changes[0].operationRange)
+            let isWanted = { (position: Int) in content.places.contains(position - first) }
+            if found.contains(where: { run.operations[$0].kind == .redacted && isWanted($0) }) {
+                self.hasAskedInVain = true
             }
-            let encoded = EncodedRun(run, at: place)
+            guard var given = run.revealing(isWanted, self.cryptography) else { continue }
+            if let before = transaction.place(before: place) {
+                given.previous = try transaction.hash(at: before).map { ChangeName($0) }
+            }
+            let encoded = EncodedRun(given, at: place)
             self.window.sent(encoded.bytes.count)
             return .run(encoded)
         }

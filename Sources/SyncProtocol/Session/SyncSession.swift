@@ -57,8 +57,10 @@ package struct SyncSession: Sendable {
     private var askedForLazy = false
     var saidCaughtUp = false
     private var peerIsCaughtUp = false
-    /// Changes to be sent again, since the peer wants what it lacks of them.
-    var given: [SegmentPoint] = []
+    /// Contents to be sent again, since the peer wants what it lacks of them; those that it has asked for come first.
+    var given: [GivenContent] = []
+    /// Whether the peer has asked for something that is not here.
+    var hasAskedInVain = false
     /// Whether the peer has asked, and is to hear when all is sent.
     package internal(set) var owesGiven = false
     /// Whether we have asked, and the peer has not sent all.
@@ -105,15 +107,20 @@ package struct SyncSession: Sendable {
             self.isPeerLazy = !isEager
             return [.resume]
         case .probe(let probe): return try self.answer(probe, in: &transaction)
-        case .wanted(let entries):
+        case .wanted(let contents):
             guard !self.owesGiven else { return self.violation("more is wanted before all was given") }
             self.owesGiven = true
-            var places: [SegmentPoint] = []
-            for entry in entries {
+            var asked: [GivenContent] = []
+            for content in contents {
+                let entry = content.change
                 let place = try transaction.place(of: entry.replica, sequence: entry.sequence, hash: entry.hash)
-                if let place { places.append(place) }
+                if let place {
+                    asked.append(GivenContent(change: place, places: content.places))
+                } else {
+                    self.hasAskedInVain = true
+                }
             }
-            self.give(places)
+            self.given.insert(contentsOf: asked, at: 0)
             return [.resume]
         case .given:
             guard self.awaitsGiven else { return self.violation("more was given than wanted") }
@@ -241,16 +248,26 @@ package struct SyncSession: Sendable {
     }
 
     /// Asks for the content of changes; one answer at a time is awaited.
-    package mutating func want(_ entries: [FrontierEntry]) -> Message {
+    package mutating func want(_ contents: [WantedContent]) -> Message {
         self.awaitsGiven = true
-        return .wanted(entries)
+        return .wanted(contents.sorted { $0.change < $1.change })
     }
 
-    /// Sends changes once more, to a peer that may have need of what it lacks of them.
-    package mutating func give(_ places: [SegmentPoint]) {
-        let room = TransferLimits.givenChangeCountMax - self.given.count
-        var waiting = Set(self.given)
-        self.given += places.filter { waiting.insert($0).inserted }.prefix(max(0, room))
+    /// Sends contents that have come since to a peer that may have asked for them in vain.
+    ///
+    /// - Returns: false if too many wait for the peer: then what is given up here is only asked for in another session.
+    package mutating func give(_ contents: [GivenContent]) -> Bool {
+        guard self.hasAskedInVain else { return true }
+        for content in contents {
+            if let last = self.given.indices.last, self.given[last].change == content.change {
+                self.given[last].places.formUnion(content.places)
+            } else if self.given.count < TransferLimits.givenChangeCountMax {
+                self.given.append(content)
+            } else {
+                return false
+            }
+        }
+        return true
     }
 
     // MARK: - Measures
@@ -282,9 +299,20 @@ package struct SyncSession: Sendable {
     /// How far the peer has stored our segments, as far as it has said.
     package var storedByPeer: SeenSegments { self.held }
 
-    /// Changes that wait to be sent once more.
+    /// Changes of which content waits to be sent once more.
     package var givenChangeCount: Int { self.given.count }
+
+    /// Whether the peer is owed content, or is to hear that all was sent.
+    package var owesContent: Bool { self.owesGiven || !self.given.isEmpty }
 
     /// Parts of the comparison that are still open.
     package var openSpanCount: Int { self.comparison.unlearned.count }
+}
+
+/// Writes of a change that is stored here, whose content a peer wants.
+package struct GivenContent: Hashable, Sendable {
+    package var change: SegmentPoint
+    package var places: OperationRanges
+
+    package init(change: SegmentPoint, places: OperationRanges) { (self.change, self.places) = (change, places) }
 }
