@@ -11,7 +11,7 @@ extension SQLiteTransaction {
                 let first = hasRows ? self.identifiers.next.operation : Self.noOperations
                 if hasRows {
                     self.identifiers.next.operation += Int64(change.operationCount)
-                    try self.write(change, of: run, indexes, from: first, to: &writer)
+                    try self.write(change, at: change.operationRange, of: run, indexes, from: first, to: &writer)
                 }
                 let point = SegmentPoint(segment: indexes.segment, sequence: run.firstSequence + UInt64(position))
                 let own = run.size(of: change)
@@ -38,15 +38,16 @@ extension SQLiteTransaction {
     /// The number of the first operation of a change of which none has a row.
     private static let noOperations: Int64 = -1 << 40
 
-    /// Writes a change's operations under numbers from one on.
+    /// Writes operations of a change, at some positions of its run; those of the change have numbers from one on.
     func insertOperations(
         of change: Change,
+        at positions: some Collection<Int>,
         in run: Run,
         _ indexes: RunIndexes,
         from first: Int64
     ) throws(StoreError) {
         try self.withWriter(of: run) { writer throws(StoreError) in
-            try self.write(change, of: run, indexes, from: first, to: &writer)
+            try self.write(change, at: positions, of: run, indexes, from: first, to: &writer)
         }
     }
 
@@ -66,14 +67,16 @@ extension SQLiteTransaction {
 
     private func write(
         _ change: Change,
+        at positions: some Collection<Int>,
         of run: Run,
         _ indexes: RunIndexes,
         from first: Int64,
         to writer: inout OperationWriter
     ) throws(StoreError) {
-        var number = first
-        for position in change.operationRange {
+        var leftCount = positions.count
+        for position in positions {
             let operation = run.operations[position]
+            let number = first + Int64(position - change.operationRange.lowerBound)
             var references = OperationWriter.References(number: number)
             if operation.kind.hasObject { references.object = indexes.objects[Int(operation.object)] }
             if operation.kind.isWrite {
@@ -84,8 +87,8 @@ extension SQLiteTransaction {
                 references.creation = try self.creation(run.payload[operation.payloadRange])
             }
             if operation.grant > 0 { references.grant = writer.grants[Int(operation.grant) - 1] }
-            try writer.write(operation, references, nextOf: change.operationRange.upperBound - position)
-            number += 1
+            try writer.write(operation, references, nextOf: leftCount)
+            leftCount -= 1
         }
     }
 

@@ -30,13 +30,22 @@ extension SQLiteTransaction {
         let change = run.changes[0]
         var (first, hasRows) = try self.operations(of: point, count: Int64(change.operationCount))
         if hasRows {
-            try self.deleteOperations(first..<first + Int64(change.operationCount))
+            // What stays as it is may be large.
+            let end = first + Int64(change.operationCount) - 1
+            let redacted = try self.statements[.redactedOperations].rows(first, end) { $0.int64(0) }
+            let positions = redacted.map { change.operationRange.lowerBound + Int($0 - first) }
+                .filter { run.operations[$0].hasContent }
+            for position in positions {
+                let number = first + Int64(position - change.operationRange.lowerBound)
+                try self.deleteOperations(number..<number + 1)
+            }
+            try self.insertOperations(of: change, at: positions, in: run, indexes, from: first)
         } else {
             // Their numbers may be those of operations that came later.
             first = self.identifiers.next.operation
             self.identifiers.next.operation += Int64(change.operationCount)
+            try self.insertOperations(of: change, at: change.operationRange, in: run, indexes, from: first)
         }
-        try self.insertOperations(of: change, in: run, indexes, from: first)
         try self.statements[.repairChange].run(
             point,
             first,
