@@ -15,9 +15,11 @@ struct RecordedVersion {
     /// More effective stamps of others than this are not compared.
     private static let raisedCountMax = 200
 
-    /// The present state; nil if something waits.
+    /// The present state; nil if something waits, or is missing.
     init?(of transaction: inout some StoreTransaction, on machine: Machine, at wall: WallTime) throws(StoreError) {
-        guard try !StateChecks.isWaiting(of: machine.founder, in: &transaction) else { return nil }
+        guard try !StateChecks.isWaiting(of: machine.founder, in: &transaction), try transaction.isComplete() else {
+            return nil
+        }
         (self.machine, self.wall) = (machine.number, wall)
         self.frontier = try RecordedVersion.frontier(of: &transaction)
         guard let seen = try RecordedVersion.seen(self.frontier, in: &transaction),

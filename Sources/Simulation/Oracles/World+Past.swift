@@ -69,7 +69,7 @@ extension World {
         do throws(StoreError) {
             return try machine.read(body) ?? nil
         } catch {
-            if error == .compacted, self.hasCompacted {
+            if error == .compacted, self.hasCompacted || self.hasWithheld {
                 self.record.mark(.pastDropped)
                 return nil
             }

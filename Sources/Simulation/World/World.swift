@@ -45,6 +45,9 @@ package final class World {
     var hasHiddenCopy = false
     /// Whether somebody has dropped what was replaced: what a log says of the past is not all of it then.
     var hasCompacted = false
+    /// Whether somebody has handed on what was replaced without its content: nobody gets that back, and nobody has
+    /// dropped it.
+    var hasWithheld = false
     private var nextAlarm: UInt64 = 0
     private var nextWire = 0
 
