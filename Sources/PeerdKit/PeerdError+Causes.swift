@@ -46,7 +46,7 @@ extension PeerdError {
         case .compacted:
             self.init(
                 .noSuchMoment,
-                "A value of that moment is no longer here: it was dropped by a compaction, or erased.",
+                "A value of that moment is not here: it was dropped by a compaction, or erased, or has not come.",
                 advice: "Name a later moment, or ask a machine that keeps its history for longer."
             )
         }

@@ -11,6 +11,8 @@ struct StateSummary {
     let visibleObjectCount: Int
     /// A hash of everything that shows.
     let stateHash: Bytes32
+    /// Whether content is missing that another device may have, although both hold the same changes.
+    let missesContent: Bool
 
     init(of transaction: inout some StoreTransaction) throws(StoreError) {
         var hasher = Blake2b.Hasher256(HashPersonal("peerd/preview"))
@@ -18,6 +20,7 @@ struct StateSummary {
         hasher.update(export)
         let digest = hasher.finalize()
         self.stateHash = Bytes32(digest.0, digest.1, digest.2, digest.3)
+        self.missesContent = try !transaction.isComplete()
         self.frontier = try Frontier(of: &transaction)
         self.visibleObjectCount = try transaction.visibleObjects().count
         var moves: Set<String> = []

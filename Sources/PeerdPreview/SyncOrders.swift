@@ -192,8 +192,8 @@ struct SyncOrders {
         }
         var state = state
         try self.look(at: &state)
-        // A restamp that a sync has brought about spreads, too.
-        for _ in 0..<2 where !self.areEqual(state) {
+        // A restamp that a sync has brought about spreads, too, and so does content that some of them miss.
+        for _ in 0..<2 where !self.areEqual(state) || self.mayComplete(state) {
             for right in 1..<self.devices.count {
                 if let next = try self.state(state, after: Pair(left: 0, right: right)) { state = next }
             }
@@ -213,6 +213,12 @@ struct SyncOrders {
 
     private func areEqual(_ state: State) -> Bool {
         state.summaries.allSatisfy { $0?.frontier == state.summaries[0]?.frontier }
+    }
+
+    /// Whether some devices miss content, and do not all show the same.
+    private func mayComplete(_ state: State) -> Bool {
+        guard state.summaries.contains(where: { $0?.missesContent == true }) else { return false }
+        return Set(state.summaries.map { $0?.stateHash }).count > 1
     }
 
     /// Summarises the states of all devices, each at the same time.

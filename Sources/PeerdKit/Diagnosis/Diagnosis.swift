@@ -224,15 +224,15 @@ extension Diagnosis {
         if isPrivate { self.add(.ok, "permissions", "only you can access \(paths.directory)") }
     }
 
-    /// Reports properties of which a compaction elsewhere has dropped the value that is in force here.
+    /// Reports properties of which a value is in force or in conflict that has not come here.
     fileprivate mutating func check(incomplete properties: [String]) {
         guard !properties.isEmpty else { return }
         let more = properties.count > 3 ? " and \(properties.count - 3) more" : ""
         let names = properties.prefix(3).joined(separator: ", ") + more
         self.add(
             .warning,
-            "compaction",
-            "a machine has dropped values whose successors are not here: \(names)",
+            "content",
+            "values are missing here, and asked for from peers: \(names)",
             "sync with all machines; if it stays, no machine has the values: restore them from a backup, or write them"
         )
     }

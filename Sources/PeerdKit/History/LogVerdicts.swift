@@ -38,7 +38,7 @@ struct LogVerdicts {
         let countedSequence = transaction.progress(of: write.segment).countedSequence
         if write.sequence > countedSequence, edit.object != nil { return .unmerged }
         switch edit {
-        case .set(let object, let name, _), .unset(let object, let name):
+        case .set(let object, let name, _), .unset(let object, let name), .redacted(let object, let name, _):
             let key = RegisterKey(
                 object: try transaction.objectIndex(of: object),
                 name: try transaction.nameIndex(of: name)
@@ -50,7 +50,6 @@ struct LogVerdicts {
                 ? .conflict : .superseded
         case .move(let object, _): return try self.status(ofMove: object, write, in: &transaction)
         case .create, .delete, .introduce, .restamp, .undo, .branch, .erase: return .effective
-        case .redacted: return .superseded
         case .unknown: return .unread
         }
     }

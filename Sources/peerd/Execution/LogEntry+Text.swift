@@ -61,7 +61,9 @@ extension LogEntryAnswer {
             let target = "change \(changes?.lastSequence ?? 0) of replica \(changes?.replica ?? "")"
             return "\(self.stored?.kind ?? "") \(target)"
         case "erase": return "erase the earlier values of \(object) \(self.stored?.name ?? "")"
-        case "redacted": return "a value of \(object) \(self.stored?.name ?? "") that was dropped"
+        case "redacted":
+            let isNeeded = self.status.known == .effective || self.status.known == .conflict
+            return "a value of \(object) \(self.stored?.name ?? "") that \(isNeeded ? "is missing" : "was dropped")"
         case let kind?:
             if kind.hasPrefix("unknown-") {
                 return "an operation of kind \(kind.dropFirst("unknown-".count)), unknown to this version"
