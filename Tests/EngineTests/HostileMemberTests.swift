@@ -28,20 +28,6 @@ struct HostileMemberTests {
         return peer
     }
 
-    /// Everybody's changes, as a relay hands them on that redacts all that they write.
-    private func redacted(_ network: TestNetwork, _ machine: Int) throws -> [Run] {
-        var store = network.copyStore(of: machine)
-        let runs = try store.read { transaction throws(StoreError) in
-            var runs: [Run] = []
-            for segment in transaction.segmentIndices {
-                let run = transaction.loadRun(of: segment, from: 1, limits: RunLimits(), signed: true)
-                if let run { runs.append(run) }
-            }
-            return runs
-        }
-        return runs.map { $0.erasing(Set($0.operations.indices), SodiumCryptography())?.run ?? $0 }
-    }
-
     /// Two machines that were told the same by different peers: one by the author, one by a relay that lies.
     @Test(arguments: [false, true])
     func `what a relay redacts is there as soon as somebody comes who has it`(restarts: Bool) throws {
@@ -63,7 +49,7 @@ struct HostileMemberTests {
         }
         let peer = try RawPeer(member, to: newcomer, of: network, connection: 1)
         peer.send(peer.hello)
-        for run in try self.redacted(network, 0) { peer.send(.run(run)) }
+        for run in try network.redactedRuns(of: 0) { peer.send(.run(run)) }
         #expect(try network.frontier(newcomer) == network.frontier(0))
         #expect(try !network.export(newcomer).contains("second"))
         if restarts { try network.restart(newcomer, with: network.copyStore(of: newcomer), seed: 22) }

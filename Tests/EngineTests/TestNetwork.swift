@@ -50,7 +50,7 @@ final class TestNetwork {
     var silentHosts: Set<String> = []
     /// The key file of each machine.
     private var keys: [[UInt8]] = []
-    private(set) var time: UInt64 = 1_000_000
+    var time: UInt64 = 1_000_000
     private var wires: [Wire] = []
     private var queue: [(to: Int, event: Event)] = []
     private var nextAccepted: UInt64 = 1 << 63
@@ -154,6 +154,20 @@ final class TestNetwork {
 
     /// A copy of a machine's database as it is now.
     func copyStore(of machine: Int) -> MemoryStore { self.machines[machine].node.storeCopy }
+
+    /// What a machine has stored, as a relay hands it on that redacts all that is written.
+    func redactedRuns(of machine: Int) throws -> [Run] {
+        var store = self.copyStore(of: machine)
+        let runs = try store.read { transaction throws(StoreError) in
+            var runs: [Run] = []
+            for segment in transaction.segmentIndices {
+                let run = transaction.loadRun(of: segment, from: 1, limits: RunLimits(), signed: true)
+                if let run { runs.append(run) }
+            }
+            return runs
+        }
+        return runs.map { $0.erasing(Set($0.operations.indices), SodiumCryptography())?.run ?? $0 }
+    }
 
     /// Ends a machine's process and starts it again on another database, with the same keys.
     ///

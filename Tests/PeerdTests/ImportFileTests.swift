@@ -37,6 +37,14 @@ import Testing
         }
     }
 
+    @Test func `what was missing in an export is no property, and keeps what it had`() throws {
+        let file = try self.file(#"[{"type":"t","key":"a","properties":{"x":1},"missing":["title"]}]"#)
+        #expect(file.objects.map(\.missing) == [["title"]] && file.objects[0].properties.keys.map(\.text) == ["x"])
+        for text in [#"[{"type":"t","missing":"title"}]"#, #"[{"type":"t","missing":[1]}]"#] {
+            #expect(throws: PeerdError.self) { try self.file(text) }
+        }
+    }
+
     @Test func `parents come first, and siblings in the order of their positions`() throws {
         let file = try self.file(
             """

@@ -13,7 +13,7 @@ from peerd_harness import check, run_together
 
 OBJECT_MEMBERS = {
     "id", "type", "kind", "parent", "position", "creator", "owner", "created_at", "updated_at", "child_count",
-    "version", "properties",
+    "version", "properties", "missing",
 }
 VALUES = [
     None, True, False, 0, -1, 2**63 - 1, -(2**63), 0.5, -0.0, 1e300, "", "Ä\u0000\U0001f600", [], {},

@@ -8,7 +8,7 @@ import {
 } from "../../Sources/CWebFiles/web/dashboard/snapshot-text.js";
 
 const snapshot = (id, object, time_ms) => ({ id, object, time_ms, name: null, objects: 1, bytes: 631 });
-const nothing = { created: 0, changed: 0, moved: 0, transactions: 1, missing_parent: null };
+const nothing = { created: 0, changed: 0, moved: 0, transactions: 1, missing_parent: null, missing_properties: 0 };
 const done = members => doneText({ ...nothing, ...members });
 
 test("the latest comes first, and so does the object that has it", () => {
@@ -53,5 +53,8 @@ test("a restore says after what it did, and no more", () => {
   ]);
   assert.deepEqual(done({ created: 1, missing_parent: "77aa" }), [
     "1 object created.", "Its former place is gone: it stays where it was, or is at the top level.",
+  ]);
+  assert.deepEqual(done({ changed: 1, missing_properties: 2 }), [
+    "1 object changed.", "2 properties stayed as before: their values were not here when it was taken.",
   ]);
 });

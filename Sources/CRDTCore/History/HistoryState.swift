@@ -78,6 +78,10 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
         return found
     }
 
+    package mutating func missingProperties(of object: ObjectIndex) throws(StoreError) -> [String] {
+        self.isPresent ? try self.rows.missingProperties(of: object) : []
+    }
+
     package mutating func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
         if self.isPresent { return try self.rows.value(of: name, on: object) }
         return try self.found.history.value(at: RegisterKey(object: object, name: name), in: &self.rows)

@@ -28,6 +28,8 @@ package enum StateExport {
     }
 
     /// One object with its properties, as a JSON object.
+    ///
+    /// `missing` names the properties whose values are not here; it is there only if there are any.
     package static func json(
         of object: ObjectIndex,
         in transaction: inout some StateReading
@@ -53,6 +55,8 @@ package enum StateExport {
             }
         }
         members["properties"] = .object(try self.properties(of: object, in: &transaction).mapValues(\.json))
+        let missing = try transaction.missingProperties(of: object)
+        if !missing.isEmpty { members["missing"] = .array(missing.map { .string($0) }) }
         return .object(members)
     }
 

@@ -29,6 +29,12 @@ package protocol StateReading {
     /// The value in force of one property; nil if there is none.
     mutating func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value?
 
+    /// The names of the properties in force of an object whose values are not here, in ascending order.
+    ///
+    /// They have a value, or are removed: whoever reads a state to write it back must leave them as they are. Of a
+    /// state of the past, or of a branch, `properties(of:)` and `value(of:on:)` throw `compacted` instead.
+    mutating func missingProperties(of object: ObjectIndex) throws(StoreError) -> [String]
+
     /// Objects whose place is under `parent` (nil: the root), visible or not, ordered by position and then id.
     mutating func children(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex]
     /// Some of what shows under a parent (nil: the root) in its order, from behind one on.

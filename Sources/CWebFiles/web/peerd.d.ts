@@ -23,6 +23,8 @@ export interface PeerdObject {
   /** Changes with each change of the object; see `WriteOptions.if`. */
   readonly version: string;
   readonly properties: Properties;
+  /** Properties whose values have not come to this machine: leave them as they are. */
+  readonly missing: readonly string[];
 }
 
 export interface Query {

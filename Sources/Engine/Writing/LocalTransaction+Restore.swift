@@ -50,9 +50,12 @@ extension TransactionPlan {
             return (true, try past.property(name, of: index))
         }
         guard found.wasThere else { throw .wasNotThere(object) }
-        let now = try self.properties(of: object, in: &state)[ExactText(name)]
-        if let value = found.value, value != now { try self.set(object, name: name, value: value) }
-        if found.value == nil, now != nil { try self.unset(object, name: name) }
+        if let value = found.value {
+            let now = try self.properties(of: object, in: &state)[ExactText(name)]
+            if value != now { try self.set(object, name: name, value: value) }
+        } else if try self.propertyNames(of: object, in: &state).contains(ExactText(name)) {
+            try self.unset(object, name: name)
+        }
         return RestoreReport(objectCount: 1)
     }
 
@@ -77,7 +80,7 @@ extension TransactionPlan {
             for (name, value) in then.properties.sorted(by: { $0.key < $1.key }) where now[name] != value {
                 try self.set(then.id, name: name.text, value: value)
             }
-            for name in now.keys.sorted() where then.properties[name] == nil {
+            for name in try self.propertyNames(of: then.id, in: &state) where then.properties[name] == nil {
                 try self.unset(then.id, name: name.text)
             }
             if try !self.restorePlace(of: then, in: &state) { report.staysInPlace = true }

@@ -29,19 +29,23 @@ package struct Transaction: Hashable, Sendable {
         package var kind: String
         package var parent: ObjectID?
         package var properties: [ExactText: Value]
+        /// What the object had before its deletion is removed, but for the properties of these names.
+        package var keptNames: Set<ExactText>
 
         package init(
             id: Identity = .random,
             type: String,
             kind: String = "",
             parent: ObjectID? = nil,
-            properties: [ExactText: Value] = [:]
+            properties: [ExactText: Value] = [:],
+            keptNames: Set<ExactText> = []
         ) {
             self.id = id
             self.type = type
             self.kind = kind
             self.parent = parent
             self.properties = properties
+            self.keptNames = keptNames
         }
     }
 

@@ -73,7 +73,7 @@ struct TransactionPlan {
         if !exists {
             try self.append(.create(object, type: creation.type, kind: creation.kind))
             try self.noteKind(of: object, creation, in: &transaction)
-            try self.clearEarlierLife(of: object, keeping: creation.properties, in: &transaction)
+            try self.clearEarlierLife(of: object, for: creation, in: &transaction)
         }
         self.created.append(object)
         self.living.insert(object)
@@ -90,11 +90,13 @@ struct TransactionPlan {
     /// An object that is made again begins anew: what it held before its deletion does not come back with it.
     private mutating func clearEarlierLife(
         of object: ObjectID,
-        keeping properties: [ExactText: Value],
+        for creation: Transaction.Creation,
         in transaction: inout some StateReading
     ) throws(WriteRefusal) {
-        let names = try self.properties(of: object, in: &transaction).keys.sorted()
-        for name in names where properties[name] == nil { try self.unset(object, name: name.text) }
+        for name in try self.propertyNames(of: object, in: &transaction)
+        where creation.properties[name] == nil && !creation.keptNames.contains(name) {
+            try self.unset(object, name: name.text)
+        }
     }
 
     /// The first creation of an object makes it what it is.
@@ -254,6 +256,20 @@ struct TransactionPlan {
         }
         for (name, value) in self.values[object] ?? [:] { properties[name] = value }
         return properties
+    }
+
+    /// The names of the properties of an object that have a value, or may have one that is missing, in ascending order.
+    func propertyNames(
+        of object: ObjectID,
+        in transaction: inout some StateReading
+    ) throws(WriteRefusal) -> [ExactText] {
+        var names = Set(try self.properties(of: object, in: &transaction).keys)
+        let missing = try WriteRefusal.from { () throws(StoreError) -> [String] in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return [] }
+            return try transaction.missingProperties(of: index)
+        }
+        for name in missing.map({ ExactText($0) }) where self.values[object]?[name] == nil { names.insert(name) }
+        return names.sorted()
     }
 
     private func isBelow(

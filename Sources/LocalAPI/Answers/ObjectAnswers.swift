@@ -17,6 +17,7 @@ struct ObjectAnswer: Answer {
     var childCount: Int
     var version: String
     var properties: JSON
+    var missing: [String]
 
     init(_ object: Object) {
         (self.id, self.type, self.kind) = (object.id.description, object.type, object.kind)
@@ -30,6 +31,7 @@ struct ObjectAnswer: Answer {
         properties.reserveCapacity(object.properties.count)
         for (name, value) in object.properties { properties[ExactText(name)] = value.json }
         self.properties = .object(properties)
+        self.missing = object.missingProperties
     }
 }
 
@@ -58,9 +60,11 @@ package struct ExportedObject: Answer {
     package var createdAt: Int64?
     package var updatedAt: Int64
     package var properties: JSON
+    package var missing: [String]
 
     struct Author: Answer {
         var createdBy: String?
+        var missing: [String]
     }
 }
 

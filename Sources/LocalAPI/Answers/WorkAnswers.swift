@@ -66,10 +66,12 @@ package struct SnapshotRestorationAnswer: Answer {
     package var moved: Int
     package var transactions: Int
     package var missingParent: String?
+    package var missingProperties: Int
 
     init(_ restoration: SnapshotRestoration) {
         (self.created, self.changed) = (restoration.createdCount, restoration.changedCount)
         (self.moved, self.transactions) = (restoration.movedCount, restoration.transactionCount)
         self.missingParent = restoration.missingParent?.description
+        self.missingProperties = restoration.missingPropertyCount
     }
 }

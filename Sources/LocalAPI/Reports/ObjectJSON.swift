@@ -31,6 +31,8 @@ extension Object {
         put(",\"creator\":", self.creator)
         put(",\"id\":", self.id.description)
         put(",\"kind\":", self.kind)
+        bytes += ",\"missing\":".utf8
+        JSON.array(self.missingProperties.map { .string($0) }).append(to: &bytes)
         put(",\"owner\":", self.creator)
         put(",\"parent\":", self.parent?.description)
         put(",\"position\":", self.position)

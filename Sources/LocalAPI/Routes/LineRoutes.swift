@@ -77,11 +77,13 @@ struct LineRoutes: Sendable {
         let found = try ObjectLookup.find(name, in: &state)
         let segment = try state.object(found.index).creation?.write.segment
         let author = segment.flatMap { state.segment($0).introduction?.deviceName }
+        let missing = try state.missingProperties(of: found.index)
         guard let property else {
-            return try StateExport.json(of: found.index, in: &state).with(ExportedObject.Author(createdBy: author))
+            return try StateExport.json(of: found.index, in: &state)
+                .with(ExportedObject.Author(createdBy: author, missing: missing))
         }
         guard let value = try state.property(property, of: found.index) else {
-            throw Problem.noSuchProperty(property, of: found.id)
+            throw Problem.noSuchProperty(property, of: found.id, isMissing: missing.contains(property))
         }
         let properties = JSON.object([ExactText(property): value.json])
         return JSON(ExportedProperty(id: found.id.description, createdBy: author, properties: properties))
@@ -140,8 +142,17 @@ struct LineRoutes: Sendable {
 }
 
 extension Problem {
-    static func noSuchProperty(_ name: String, of object: ObjectID) -> Problem {
-        Problem(
+    /// `isMissing`: whether it has one, whose value has not come to this machine.
+    static func noSuchProperty(_ name: String, of object: ObjectID, isMissing: Bool) -> Problem {
+        if isMissing {
+            return Problem(
+                .notFound,
+                "no-such-property",
+                "The value of property \"\(name)\" of \(object) has not come to this machine.",
+                advice: "It is asked for from peers: wait until one has it, or write the property."
+            )
+        }
+        return Problem(
             .notFound,
             "no-such-property",
             "\(object) has no property \"\(name)\".",

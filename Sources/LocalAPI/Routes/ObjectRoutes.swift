@@ -121,7 +121,8 @@ struct ObjectRoutes: Sendable {
         let name = request.parameters[0]
         let object = try await ObjectLookup.object(name, in: self.workspace, at: moment)
         guard let value = object.properties[request.parameters[1]] else {
-            throw Problem.noSuchProperty(request.parameters[1], of: object.id)
+            let isMissing = object.missingProperties.contains(request.parameters[1])
+            throw Problem.noSuchProperty(request.parameters[1], of: object.id, isMissing: isMissing)
         }
         return Response(value.json).tagged(EntityTag(version: object.version), for: request.head)
     }
@@ -216,7 +217,11 @@ struct ObjectRoutes: Sendable {
 
     private func unsetProperty(_ request: Request) async throws -> Shaped<ReceiptAnswer> {
         let (name, property) = (request.parameters[0], request.parameters[1])
-        _ = try await self.property(request, at: try await request.branch(in: self.workspace).map { .branch($0) })
+        let moment = try await request.branch(in: self.workspace).map { Moment.branch($0) }
+        let object = try await ObjectLookup.object(name, in: self.workspace, at: moment)
+        guard object.properties[property] != nil || object.missingProperties.contains(property) else {
+            throw Problem.noSuchProperty(property, of: object.id, isMissing: false)
+        }
         let edited = try await self.edit(name, [.unset(name, [property])], request)
         return Shaped(request.wantsReceipt ? edited.response : .noContent)
     }

@@ -36,7 +36,7 @@ struct ProjectRoutes: Sendable {
 
     private func find(_ name: String) async throws -> Object? {
         guard let object = try await self.workspace.object(self.workspace.objectID(Self.type, key: name)),
-            object.properties[Self.document.name] != nil
+            object.properties[Self.document.name] != nil || object.missingProperties.contains(Self.document.name)
         else { return nil }
         return object
     }
@@ -53,7 +53,10 @@ struct ProjectRoutes: Sendable {
 
     private func get(_ request: Request) async throws -> Response {
         let object = try await self.found(request.parameters[0])
-        let response = Response(object.properties[Self.document.name]?.json ?? .null)
+        guard let document = object.properties[Self.document.name] else {
+            throw Problem.noSuchProperty(Self.document.name, of: object.id, isMissing: true)
+        }
+        let response = Response(document.json)
         return response.tagged(EntityTag(version: object.version), for: request.head)
     }
 

@@ -17,7 +17,7 @@ struct ImportElement {
     private static let depthAroundValues = 2
     private static let knownMembers: Set<String> = [
         "type", "kind", "id", "key", "parent", "parent_key", "parent_type", "position", "properties", "created_at",
-        "updated_at", "creator", "owner",
+        "updated_at", "creator", "owner", "missing",
     ]
 
     init(_ element: ImportScanner.Element) throws {
@@ -61,6 +61,22 @@ struct ImportElement {
             for (name, value) in members { try self.check(name.text, value) }
             return members.mapValues(\.canonicalText)
         default: throw ImportFile.failure(self.element, "has \"properties\" that are not a JSON object")
+        }
+    }
+
+    /// The names of properties whose values the file lacks.
+    func missing() throws -> Set<ExactText> {
+        let failure = ImportFile.failure(self.element, "has a \"missing\" that is no list of names")
+        switch self.members["missing"] {
+        case nil, .null?: return []
+        case .array(let names)?:
+            return Set(
+                try names.map { name in
+                    guard case .string(let text) = name else { throw failure }
+                    return ExactText(text)
+                }
+            )
+        default: throw failure
         }
     }
 

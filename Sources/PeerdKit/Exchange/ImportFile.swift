@@ -38,7 +38,7 @@ package struct ImportFile {
         while let element = try scanner.next() {
             if element.number % Self.batchObjectCountMax == 0 { try Task.checkCancellation() }
             let content = try ImportElement(element)
-            _ = try content.properties()
+            _ = (try content.properties(), try content.missing())
             self.add(content, &keyed, randomID)
         }
         try self.resolveParentKeys(keyed)
@@ -68,7 +68,8 @@ package struct ImportFile {
             kind: content.kind,
             parent: parent,
             isPlacedAtRoot: parent == nil && content.members["parent"] == .null,
-            properties: try content.properties()
+            properties: try content.properties(),
+            missing: try content.missing()
         )
     }
 

@@ -40,7 +40,8 @@ struct ImportPlan {
                     type: object.type,
                     kind: object.kind,
                     parent: parent,
-                    properties: properties
+                    properties: properties,
+                    keptNames: object.missing
                 )
             )
         )

@@ -15,6 +15,8 @@ package struct ImportedObject: Hashable, Sendable {
     package var isContinuation = false
     /// JSON texts by property name.
     package var properties: [ExactText: String]
+    /// The properties whose values were not there when the file was written: if it is made again, it keeps them.
+    package var missing: Set<ExactText> = []
 
     /// Names an object by its id, or by what its id is derived from.
     package enum Reference: Hashable, Sendable {

@@ -63,6 +63,10 @@ public struct SnapshotRestoration: Hashable, Sendable, Codable {
     ///
     /// It is gone, or below the object now. The object stays where it is; if it was gone, it is at the root.
     public internal(set) var missingParent: ObjectID?
+    /// The number of properties that stay as they are, whatever they are.
+    ///
+    /// When the snapshot was taken, their values had not come to the machine.
+    public internal(set) var missingPropertyCount = 0
 
     init() {}
 }

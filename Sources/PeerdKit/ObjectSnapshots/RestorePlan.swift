@@ -9,6 +9,8 @@ struct RestorePlan {
     private(set) var steps: [PlannedStep] = []
     /// The parent of the object at the top, if it cannot be put there.
     private(set) var missingParent: ObjectID?
+    /// The number of properties whose values were not there when the snapshot was taken.
+    let missingPropertyCount: Int
     private let members: Set<ObjectID>
 
     /// A step, and how much of a transaction it takes.
@@ -28,6 +30,7 @@ struct RestorePlan {
 
     init(_ snapshot: SnapshotContent, in state: inout some StateReading) throws {
         self.members = Set(snapshot.objects.map(\.id))
+        self.missingPropertyCount = snapshot.objects.reduce(0) { $0 + $1.missing.count }
         let elements = snapshot.inTreeOrder.map(\.element)
         var wanted: [ObjectID: [ObjectID]] = [:]
         for element in elements {
@@ -105,11 +108,24 @@ struct RestorePlan {
             if let old = present[name], old == value || old.json == json { continue }
             self.set(element.id, name, value)
         }
-        for name in present.keys.sorted() where element.properties[name] == nil {
+        for name in try self.names(of: index, present, without: element, in: &state) {
             self.append(.unset(element.id, name: name.text), .unset(element.id, name: name.text))
         }
         let place = try state.object(index).parent.map { try state.object($0).id }
         if place != parent { self.move(element.id, under: parent, before: nil) }
+    }
+
+    /// The properties that an object has, and had not in the snapshot, in ascending order.
+    ///
+    /// What the snapshot could not have is none of them: it stays as it is.
+    private func names(
+        of index: ObjectIndex,
+        _ present: [ExactText: Value],
+        without element: SnapshotContent.Element,
+        in state: inout some StateReading
+    ) throws -> [ExactText] {
+        let names = Set(present.keys).union(try state.missingProperties(of: index).map { ExactText($0) })
+        return names.filter { element.properties[$0] == nil && !element.missing.contains($0) }.sorted()
     }
 
     private mutating func create(
@@ -121,7 +137,8 @@ struct RestorePlan {
             id: .given(element.id),
             type: element.type,
             kind: element.kind,
-            parent: parent
+            parent: parent,
+            keptNames: element.missing
         )
         var edits: [Edit] = [.create(element.id, type: element.type, kind: element.kind)]
         var later: [(name: ExactText, value: Value)] = []
@@ -140,8 +157,10 @@ struct RestorePlan {
         }
         // What it held before its deletion is removed along with the creation.
         if let index = try state.existingObjectIndex(of: element.id) {
-            for name in try StateExport.properties(of: index, in: &state).keys
-            where creation.properties[name] == nil { edits.append(.unset(element.id, name: name.text)) }
+            let present = try StateExport.properties(of: index, in: &state)
+            edits += try self.names(of: index, present, without: element, in: &state)
+                .map { .unset(element.id, name: $0.text) }
+            edits += later.filter { present[$0.name] != nil }.map { .unset(element.id, name: $0.name.text) }
         }
         edits.append(Self.move(element.id, under: parent))
         self.steps.append(

@@ -24,6 +24,8 @@ package struct SnapshotContent: Sendable {
         package let parent: ObjectID?
         package let position: Position
         package let properties: [ExactText: JSON]
+        /// The properties whose values were not there.
+        let missing: Set<ExactText>
         /// As in an export.
         let json: JSON
     }
@@ -180,14 +182,24 @@ extension SnapshotContent.Element {
         self.parent = parent.flatMap { ObjectID(text: $0) }
         self.position = Self.position(try text("position") ?? "")
         self.properties = properties
+        self.missing = Set(try Self.names(members["missing"] ?? .array([])))
         self.json = json
         guard parent == nil || self.parent != nil else { throw SnapshotContent.invalid("has a parent that is no id") }
-        let names = [self.type, self.kind] + properties.keys.map(\.text)
+        let names = [self.type, self.kind] + properties.keys.map(\.text) + self.missing.map(\.text)
         guard names.allSatisfy({ $0.utf8.count <= Limits.nameByteCountMax }) else {
             throw SnapshotContent.invalid("has a name of more than \(Limits.nameByteCountMax) bytes")
         }
         guard properties.values.allSatisfy({ Value($0).encoded.count <= Limits.valueByteCountMax }) else {
             throw SnapshotContent.invalid("has a value of more than \(Limits.valueByteCountMax) bytes")
+        }
+    }
+
+    private static func names(_ json: JSON) throws -> [ExactText] {
+        let failure = SnapshotContent.invalid("has missing properties without names")
+        guard case .array(let names) = json else { throw failure }
+        return try names.map { name in
+            guard case .string(let text) = name else { throw failure }
+            return ExactText(text)
         }
     }
 

@@ -84,7 +84,8 @@ extension Workspace {
     ///
     /// The restore is an ordinary edit, which the other machines get; the history stays. Objects that are gone are
     /// created again under their ids, properties are set or removed, and places are restored. Objects that were put
-    /// below since then stay. If nothing differs, nothing is written.
+    /// below since then stay, and so do properties that the snapshot could not have. If nothing differs, nothing is
+    /// written.
     ///
     /// It is one transaction, if it fits into one: at most 65,535 operations and about 6 MiB. A larger one is written
     /// in several, parents first; if it is broken off between two, another call writes the rest.
@@ -175,6 +176,7 @@ private struct SnapshotRestore {
     /// The steps of the next transaction.
     mutating func nextPart(of plan: RestorePlan) -> ArraySlice<RestorePlan.PlannedStep> {
         self.result.missingParent = plan.missingParent
+        self.result.missingPropertyCount = plan.missingPropertyCount
         var (operationCount, byteCount) = (0, 0)
         let end = plan.steps.firstIndex { step in
             operationCount += step.operationCount

@@ -25,6 +25,10 @@ public struct Object: Identifiable, Hashable, Sendable, Codable {
     public let updatedAt: Date
     /// The values of all its properties, by name.
     public let properties: Properties
+    /// The names of properties whose values have not come to this machine, in ascending order.
+    ///
+    /// They are in no other member. It asks its peers for them. Whoever writes an object back must leave them alone.
+    public let missingProperties: [String]
 
     /// Returns the value of a property; nil if the object has no such property.
     ///
@@ -59,6 +63,7 @@ extension Object {
         self.childCount = try transaction.visibleChildCount(of: index)
         self.updatedAt = Date(milliseconds: try transaction.lastUpdate(of: index).milliseconds)
         self.properties = Properties(try StateExport.properties(of: index, in: &transaction))
+        self.missingProperties = try transaction.missingProperties(of: index)
     }
 }
 

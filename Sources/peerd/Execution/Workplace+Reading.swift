@@ -24,6 +24,7 @@ extension Workplace {
         if self.output.isJSON {
             guard case .object(var members) = JSON(object) else { return }
             members["created_by"] = nil
+            if object.missing.isEmpty { members["missing"] = nil }
             return try self.output.json(JSON.object(members))
         }
         var rows = [["id", object.id], ["type", object.type ?? ""]]
@@ -34,10 +35,12 @@ extension Workplace {
         }
         rows.append(["updated", PlainText.time(object.updatedAt)])
         try self.output.table(rows)
-        guard case .object(let properties) = object.properties, !properties.isEmpty else { return }
+        guard case .object(let properties) = object.properties else { return }
+        var texts = properties.mapValues { PlainText.of(Value($0)) }
+        for name in object.missing { texts[ExactText(name)] = "(not here; asked for from peers)" }
+        guard !texts.isEmpty else { return }
         try self.output.line("")
-        let sorted = properties.sorted { $0.key < $1.key }
-        try self.output.table(sorted.map { [$0.key.text, PlainText.of(Value($0.value))] })
+        try self.output.table(texts.sorted { $0.key < $1.key }.map { [$0.key.text, $0.value] })
     }
 
     func list(_ object: String?, at moment: String?) async throws {

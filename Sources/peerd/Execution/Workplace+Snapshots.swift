@@ -52,6 +52,12 @@ extension Workplace {
                 "The parent \(parent) is gone, or below the object; the object stays where it is, or is at the root."
             )
         }
+        if result.missingProperties > 0 {
+            try self.output.note(
+                "Left as they are, since their values were not here when the snapshot was taken: "
+                    + "\(result.missingProperties) of the properties."
+            )
+        }
     }
 
     func exportSnapshot(_ snapshot: String, to path: String?) async throws {

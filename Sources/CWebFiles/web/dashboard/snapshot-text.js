@@ -44,7 +44,9 @@ export function planText(objects) {
 }
 
 /** What a restore has done, in sentences. */
-export function doneText({ created, changed, moved, transactions, missing_parent: missingParent }) {
+export function doneText(
+  { created, changed, moved, transactions, missing_parent: missingParent, missing_properties: missing },
+) {
   const parts = [[created, "created"], [changed, "changed"], [moved, "moved"]].filter(([number]) => number > 0)
     .map(([number, what], index) => `${index === 0 ? count(number, "object") : number.toLocaleString("en")} ${what}`);
   return [
@@ -52,5 +54,7 @@ export function doneText({ created, changed, moved, transactions, missing_parent
       : parts.length > 0 ? `${parts.join(", ")}.` : null,
     transactions > 1 ? `It took ${count(transactions, "transaction")}, and each undo takes one back.` : null,
     missingParent === null ? null : "Its former place is gone: it stays where it was, or is at the top level.",
+    missing === 0 ? null
+      : `${count(missing, "property", "properties")} stayed as before: their values were not here when it was taken.`,
   ].filter(sentence => sentence !== null);
 }

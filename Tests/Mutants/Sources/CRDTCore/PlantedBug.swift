@@ -164,6 +164,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case digestKeepsFormerState
     /// Objects that a peer has otherwise are named, and stay as they are.
     case differencesAreNotMended
+    /// A plan takes a property whose value is missing for one that is not there.
+    case missingTakenForNone
     /// An erasure that is not done when the process ends is never done.
     case erasuresForgottenAtStart
     /// An edit of a branch shows on the main timeline at once.

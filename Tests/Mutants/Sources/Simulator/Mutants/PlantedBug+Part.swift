@@ -56,6 +56,7 @@ extension PlantedBug {
             .fingerprintWithoutHashes:
             .merge
         case .formerLifeReturns,
+            .missingTakenForNone,
             .undoTakenForEdit,
             .undoRevivesDeleted,
             .redoForgetsValues,

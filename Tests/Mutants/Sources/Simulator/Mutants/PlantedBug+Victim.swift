@@ -84,6 +84,7 @@ extension PlantedBug {
         case .namesOfDroppedWritesUnhashed: Victim("P22", "P22-renamed-by-a-relay")
         case .neededContentNotAskedFor: Victim("P22", "P22-successor-lost")
         case .digestKeepsFormerState, .differencesAreNotMended: Victim("P10", "P10-altered-properties")
+        case .missingTakenForNone: Victim("P22", "P22-made-again-without-what-is-missing")
         case .erasuresForgottenAtStart: Victim("P22", "P22-killed-erasure")
         case .branchCountsAtOnce: Victim("P36", "P36-two-machines", "P36-crash")
         case .nestedBranchesForgotten: Victim("P36", "P36-branch-of-a-branch")
