@@ -50,11 +50,24 @@ package struct History {
 
     // MARK: - Properties
 
-    /// The write in force for a property; nil if it has none.
+    /// The write in force for a property, whose content is here; nil if it has none.
+    ///
+    /// Throws `compacted` if it is missing, or may be one that was dropped.
+    /// - Complexity: that of `lastWrite`.
+    package mutating func write(
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> WriteReference? {
+        let write = try self.lastWrite(at: key, in: &transaction)
+        if !self.isPresent, let write, try transaction.isMissing(write) { throw .compacted }
+        return write
+    }
+
+    /// The write in force for a property, be its content here or missing; nil if it has none.
     ///
     /// Throws `compacted` if it may be one that was dropped.
     /// - Complexity: O(log *n* + *k*) for *k* later writes that do not count, which are none if a time is asked for.
-    package mutating func write(
+    package mutating func lastWrite(
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> WriteReference? {
@@ -66,7 +79,6 @@ package struct History {
             for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) })
             where try self.counts(write, &verdicts, in: &transaction) {
                 try transaction.requireKept(write, at: key, in: self.view)
-                if try transaction.isMissing(write) { throw .compacted }
                 return write
             }
             guard let stamp = group.first?.stamp, stamp > .zero else {

@@ -41,16 +41,16 @@ package struct UndoneEffect {
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> (before: WriteReference?, isUntouched: Bool) {
-        var current = try self.history.write(at: key, in: &transaction)
+        var current = try self.history.lastWrite(at: key, in: &transaction)
         while let write = current, write.point != self.undo {
             guard let undo = try transaction.undo(by: self.user, at: write.point) else {
                 return (current, false)
             }
             var reader = History(try Self.view(before: undo.target, in: &transaction))
-            current = try reader.write(at: key, in: &transaction)
+            current = try reader.lastWrite(at: key, in: &transaction)
         }
         guard current != nil else { return (nil, false) }
-        return (try self.before.write(at: key, in: &transaction), true)
+        return (try self.before.lastWrite(at: key, in: &transaction), true)
     }
 
     /// The move of an object that was in force before the undo, if the object stands where the undo put it.

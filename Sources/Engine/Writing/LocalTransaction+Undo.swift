@@ -156,7 +156,9 @@ private struct UndoPlan {
                 continue
             }
             let now = try plan.properties(of: object, in: &state)[ExactText(name)]
-            if value != now { try self.put(value, name, of: object, on: &plan) }
+            var isThere = value == now
+            if value == nil { isThere = try !plan.propertyNames(of: object, in: &state).contains(ExactText(name)) }
+            if !isThere { try self.put(value, name, of: object, on: &plan) }
         }
         // Last, so that they cover what was written before; everything before has left them room.
         for object in self.deleted { try plan.deleteAlone(object) }
@@ -349,7 +351,7 @@ private struct UndoPlan {
         var (found, seen): ([(ObjectID, String)], Set<ObjectProperty>) = ([], [])
         for edit in self.edits {
             switch edit {
-            case .set(let object, let name, _), .unset(let object, let name):
+            case .set(let object, let name, _), .unset(let object, let name), .redacted(let object, let name, _):
                 guard self.concerns(object), seen.insert(ObjectProperty(object: object, name: ExactText(name))).inserted
                 else { continue }
                 found.append((object, name))
@@ -423,9 +425,9 @@ private struct UndoPlan {
         let wanted: WriteReference?
         switch self.way {
         case .undo(var with, var without):
-            guard let last = try with.write(at: key, in: &store) else { return nil }
+            guard let last = try with.lastWrite(at: key, in: &store) else { return nil }
             guard last.point == self.target else { return .edited(last.segment) }
-            wanted = try without.write(at: key, in: &store)
+            wanted = try without.lastWrite(at: key, in: &store)
         case .redo(var effect):
             let found = try effect.write(at: key, in: &store)
             guard found.isUntouched else { return found.before.map { .edited($0.segment) } }
@@ -437,6 +439,7 @@ private struct UndoPlan {
         case .unset, nil: value = nil
         default: return .unknown
         }
+        if try state.missingProperties(of: key.object).contains(name) { return .value(value) }
         return try state.value(of: key.name, on: key.object) == value ? nil : .value(value)
     }
 

@@ -35,7 +35,7 @@ public struct UndoneTransaction: Hashable, Sendable {
             case hasChildren
             /// The parent of before is gone, or is below the object now.
             case parentGone
-            /// The former value is not in the log any more.
+            /// The former value is not here: it was dropped, or has not come.
             case unknown
             /// One transaction cannot hold it beside the rest; restore it by itself.
             case tooLarge

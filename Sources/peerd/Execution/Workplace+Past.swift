@@ -119,7 +119,7 @@ enum PastText {
             case .hasChildren: "there is something below it"
             case .parentGone: "its parent of then is gone, or is below it now"
             case .tooLarge: "one change cannot hold it beside the rest; bring it back with \"peerd restore\""
-            case .unknown, nil: "its former value is not here any more"
+            case .unknown, nil: "its former value is not here"
             }
         return "\(part), \(reason)"
     }
