@@ -93,7 +93,7 @@ struct ComparisonTests {
             else { throw .damaged("the test has no run") }
             run.payload[run.payload.count - 1] ^= 1
             let indexes = RunIndexes(segment: place.segment, objects: [], names: [])
-            transaction.repairChange(at: place, by: run, indexes: indexes)
+            transaction.repairChange(at: place, by: run, indexes: indexes, places: [])
         }
         #expect(try pair.network.export(0) != pair.network.export(1))
         try self.expectNamedAndMended(pair)

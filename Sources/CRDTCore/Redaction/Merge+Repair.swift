@@ -36,9 +36,10 @@ extension Merge {
     ) throws(StoreError) {
         guard run.changes[0].redaction == .none else { return }
         let indexes = try self.indexes(of: run, on: place.segment, in: &transaction)
-        try transaction.repairChange(at: place, by: run, indexes: indexes)
+        let places = run.operations.indices.filter { run.operations[$0].hasContent }.map { UInt32($0) }
+        try transaction.repairChange(at: place, by: run, indexes: indexes, places: places)
         try transaction.setMissingCount(0, in: place)
-        self.summary.repairedChanges.append(place)
+        self.summary.repairedChanges.append(RepairedChange(change: place, places: places))
         guard place.sequence <= transaction.progress(of: place.segment).countedSequence else { return }
         for (index, operation) in run.operations.enumerated() where operation.hasContent {
             let key = RegisterKey(
@@ -90,10 +91,9 @@ extension Merge {
         guard !filled.isEmpty, let run = stored.repairing(Set(filled.map(\.index)), from: other, cryptography)
         else { return }
         let indexes = try self.indexes(of: run, on: place.segment, in: &transaction)
-        try transaction.repairChange(at: place, by: run, indexes: indexes)
-        self.summary.repairedChanges.append(
-            RepairedChange(change: place, places: filled.map { UInt32($0.index) })
-        )
+        let places = filled.map { UInt32($0.index) }
+        try transaction.repairChange(at: place, by: run, indexes: indexes, places: places)
+        self.summary.repairedChanges.append(RepairedChange(change: place, places: places))
         guard place.sequence <= transaction.progress(of: place.segment).countedSequence else {
             try self.forget(place, stored, in: &transaction)
             return try self.record(run, indexes, at: place, in: &transaction)

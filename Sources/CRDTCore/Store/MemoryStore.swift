@@ -147,7 +147,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.redacted[key] = redacted
     }
 
-    package mutating func repairChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) {
+    package mutating func repairChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes, places: [UInt32]) {
         self.replaceChange(at: point, by: run, indexes: indexes)
     }
 

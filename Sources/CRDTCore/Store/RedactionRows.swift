@@ -14,8 +14,13 @@ package protocol RedactionRows {
     mutating func setRedactedWrites(_ redacted: RedactedWrites?, at key: RegisterKey) throws(StoreError)
     /// Puts a change in the place of the one that is stored, with fewer operations redacted; the hash is the same.
     ///
-    /// `run`: that change alone.
-    mutating func repairChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError)
+    /// `run`: that change alone. `places`: the writes in it whose content is new.
+    mutating func repairChange(
+        at point: SegmentPoint,
+        by run: Run,
+        indexes: RunIndexes,
+        places: [UInt32]
+    ) throws(StoreError)
     /// Some of the properties with dropped writes, in ascending order, from behind one on.
     mutating func propertiesWithRedactedWrites(after key: RegisterKey?, limit: Int) throws(StoreError) -> [RegisterKey]
 

@@ -25,20 +25,19 @@ extension SQLiteTransaction {
         )
     }
 
-    package func repairChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
+    package func repairChange(
+        at point: SegmentPoint,
+        by run: Run,
+        indexes: RunIndexes,
+        places: [UInt32]
+    ) throws(StoreError) {
         guard run.changes.count == 1 else { throw .damaged("a change is replaced by another number of them") }
         let change = run.changes[0]
         var (first, hasRows) = try self.operations(of: point, count: Int64(change.operationCount))
         if hasRows {
             // What stays as it is may be large.
-            let end = first + Int64(change.operationCount) - 1
-            let redacted = try self.statements[.redactedOperations].rows(first, end) { $0.int64(0) }
-            let positions = redacted.map { change.operationRange.lowerBound + Int($0 - first) }
-                .filter { run.operations[$0].hasContent }
-            for position in positions {
-                let number = first + Int64(position - change.operationRange.lowerBound)
-                try self.deleteOperations(number..<number + 1)
-            }
+            for place in places { try self.deleteOperations(first + Int64(place)..<first + Int64(place) + 1) }
+            let positions = places.map { change.operationRange.lowerBound + Int($0) }
             try self.insertOperations(of: change, at: positions, in: run, indexes, from: first)
         } else {
             // Their numbers may be those of operations that came later.

@@ -12,9 +12,6 @@ extension StoreQuery {
         WHERE segment = ?1 AND sequence = ?2
         """
     )
-    static let redactedOperations = StoreQuery(
-        "SELECT operation FROM operation WHERE operation BETWEEN ? AND ? AND kind = 255"
-    )
     static let deleteOperations = StoreQuery("DELETE FROM operation WHERE operation BETWEEN ? AND ?")
     static let replaceOperation = StoreQuery(
         "UPDATE operation SET kind = 255, value = ?2 WHERE operation = ?1"
