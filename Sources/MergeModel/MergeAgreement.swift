@@ -310,6 +310,13 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
                     + state.differences(from: expected)
             )
         }
+        let verdicts = naive.verdicts()
+        for branch in [1, 2].compactMap({ PlanVocabulary.branch(ofChain: $0) }) {
+            let isOpen = naive.isOpen(branch, verdicts)
+            guard try node.isOpen(branch) == isOpen else {
+                throw Disagreement(.state, "\(moment), \(branch) is \(isOpen ? "not open" : "open")")
+            }
+        }
         let extended = Set(naive.changes.compactMap(\.previous))
         let heads = naive.changes.filter { !extended.contains($0.hash) }
             .map { FrontierEntry(replica: $0.replica, sequence: $0.sequence, hash: $0.hash) }

@@ -78,9 +78,36 @@ package struct NaiveHistory: Sendable {
     package func madeOffline(on branch: BranchID?, _ verdicts: Verdicts) -> NaiveHistory {
         var ends = verdicts.stamps.keys.filter { self.branch(of: $0) == branch }
         if let branch { ends += self.base(of: branch).filter { verdicts.stamps[$0] != nil } }
-        return self.keeping(self.closure(of: ends), verdicts) { edit in
-            if case .branch = edit { .undo(NaiveHistory.nothing) } else { edit }
+        return self.counting(self.closure(of: ends, verdicts), verdicts)
+    }
+
+    /// Some changes, of which all count, as if nobody knew of branches.
+    package func counting(_ kept: Set<Int>, _ verdicts: Verdicts) -> NaiveHistory {
+        self.keeping(kept, verdicts) { edit in
+            switch edit {
+            case .branch: return .undo(NaiveHistory.nothing)
+            case .introduce(var introduction):
+                introduction.branch = nil
+                return .introduce(introduction)
+            default: return edit
+            }
         }
+    }
+
+    /// Whether a branch is open: nobody has given it up, or something was written on it that nobody had seen who has.
+    package func isOpen(_ branch: BranchID, _ verdicts: Verdicts) -> Bool {
+        var (isGivenUp, seen) = (false, Set<Int>())
+        for (number, context) in verdicts.contexts {
+            guard let user = self.user(of: number), branch.isGiven(by: user),
+                self.changes[number].edits.contains(.branch(.closes(branch)))
+            else { continue }
+            isGivenUp = true
+            seen.formUnion(context)
+            for named in self.named(by: number) { seen.formUnion(self.path(to: named)) }
+            seen.formUnion(self.path(to: number))
+        }
+        return !isGivenUp
+            || self.changes.indices.contains { self.branch(of: $0) == branch && !seen.contains($0) }
     }
 
     /// What a branch begins with, as far as it is here: of several openings the one with the lowest bytes counts.
@@ -106,6 +133,12 @@ package struct NaiveHistory: Sendable {
         let changes = kept.sorted().map { number in
             var change = self.changes[number]
             change.stamp = verdicts.stamps[number] ?? change.stamp
+            if let context = verdicts.contexts[number] {
+                // What it has taken in, and not what it names besides.
+                let before = change.previous.flatMap { self.numbers[$0] }.flatMap { verdicts.contexts[$0] } ?? []
+                let news = context.intersection(kept).subtracting(before).subtracting(self.path(to: number))
+                change.context = news.map { self.changes[$0].point }.sorted()
+            }
             change.edits = change.edits.map { edit in
                 // Restamps are in the stamps already; their places in the change stay.
                 if case .restamp = edit { .undo(NaiveHistory.nothing) } else { changed(edit) }
@@ -131,9 +164,10 @@ package struct NaiveHistory: Sendable {
         /// The effective stamp of each applied change.
         package var stamps: [Int: Stamp] = [:]
         /// What the context of each applied change covers: what was named along its fork, with all before that in the
-        /// chain of each, and the fork itself.
+        /// chain of each.
         ///
-        /// Of honest authors that is all that they had seen, since they name every chain.
+        /// Of what is named of other timelines that is only what a change says that it merges, or what was merged by
+        /// a change that it covers.
         package var contexts: [Int: Set<Int>] = [:]
         /// The effective stamps of those that are held.
         package var held: [Int: Stamp] = [:]
@@ -166,12 +200,43 @@ package struct NaiveHistory: Sendable {
                     continue
                 }
                 verdicts.stamps[number] = Stamp(rawValue: stamp)
-                let inherited = change.previous.flatMap { self.numbers[$0] }.flatMap { verdicts.contexts[$0] } ?? []
-                verdicts.contexts[number] = causes.reduce(into: inherited) { $0.formUnion(self.path(to: $1)) }
+                verdicts.contexts[number] = self.context(of: number, verdicts)
                 progress = true
             }
         }
         return verdicts
+    }
+
+    /// What a change has taken in, if that is known of all that it had seen.
+    private func context(of number: Int, _ verdicts: Verdicts) -> Set<Int> {
+        let previous = self.changes[number].previous.flatMap { self.numbers[$0] }
+        let timelines = self.merged(by: number).union([self.branch(of: number)])
+        var context = previous.flatMap { verdicts.contexts[$0] } ?? []
+        if let previous { context.formUnion(self.path(to: previous)) }
+        for named in self.named(by: number) where timelines.contains(self.branch(of: named)) {
+            for seen in self.path(to: named) {
+                context.insert(seen)
+                if !self.merged(by: seen).isEmpty { context.formUnion(verdicts.contexts[seen] ?? []) }
+            }
+        }
+        return context
+    }
+
+    /// The timelines that a change says by right that it merges.
+    private func merged(by number: Int) -> Set<BranchID?> {
+        var merged: Set<BranchID?> = []
+        for case .branch(.merges(let branch)) in self.changes[number].edits {
+            guard let user = self.user(of: number), branch.map({ $0.isGiven(by: user) }) ?? true else { continue }
+            merged.insert(branch)
+        }
+        return merged
+    }
+
+    /// The changes that a change names.
+    private func named(by number: Int) -> [Int] {
+        self.changes[number].context.compactMap { point in
+            if case .change(let named) = self.meaning(of: point) { named } else { nil }
+        }
     }
 
     /// The number of the change with a hash.
@@ -199,22 +264,24 @@ package struct NaiveHistory: Sendable {
     /// The branch of the workspace that a change is on, as the first change of its chain says; nil for the main
     /// timeline.
     package func branch(of number: Int) -> BranchID? {
-        for case .branch(.belongs(let branch)) in self.changes[self.path(to: number)[0]].edits { return branch }
+        for case .introduce(let introduction) in self.changes[self.path(to: number)[0]].edits {
+            return introduction.branch
+        }
         return nil
     }
 
-    /// The applied changes that count in the main state: those of the main timeline and all that they had seen, and
-    /// what that had seen, and so on.
+    /// The applied changes that count in the main state: those of the main timeline and all that they have taken in,
+    /// and what that has taken in, and so on.
     package func counted(_ verdicts: Verdicts) -> Set<Int> {
-        self.closure(of: verdicts.stamps.keys.filter { self.branch(of: $0) == nil })
+        self.closure(of: verdicts.stamps.keys.filter { self.branch(of: $0) == nil }, verdicts)
     }
 
-    /// Some changes with all that they had seen, and all that that had seen, and so on.
-    package func closure(of numbers: [Int]) -> Set<Int> {
+    /// Some changes with all that they have taken in, and all that that has taken in, and so on.
+    package func closure(of numbers: [Int], _ verdicts: Verdicts) -> Set<Int> {
         var (counted, waiting) = (Set<Int>(), numbers)
         while let next = waiting.popLast() {
             guard counted.insert(next).inserted else { continue }
-            waiting += self.directPast(of: next) ?? []
+            waiting += self.path(to: next) + (verdicts.contexts[next] ?? [])
         }
         return counted
     }

@@ -39,10 +39,10 @@ package struct NaiveModel: Sendable {
     private var standings: [ObjectID: Standing] = [:]
     private var movesWithoutEffect: [ObjectID: PlainWrite] = [:]
 
-    /// `countsBranches`: whether all that is applied counts, and not only what the main timeline has taken in.
-    package init(_ history: NaiveHistory, countsBranches: Bool = false) {
+    /// What counts on the main timeline.
+    package init(_ history: NaiveHistory) {
         let verdicts = history.verdicts()
-        let counted = countsBranches ? Set(verdicts.stamps.keys) : history.counted(verdicts)
+        let counted = history.counted(verdicts)
         var facts: [Fact] = []
         var users: [Hash256: UserID] = [:]
         var heads: [Hash256: FrontierEntry] = [:]

@@ -39,9 +39,15 @@ package struct TestDevice: Hashable, Sendable {
     /// As if the device's user had founded the workspace: there is only one whose devices are let in yet.
     package var membership: Membership { Membership(workspace: TestDevice.workspace, founder: self.user) }
 
-    /// What opens the chain of the replica with a nonce.
-    package func introduction(nonce: Bytes16) -> Introduction {
-        Introduction(user: self.user, deviceName: "device", nonce: nonce, certificates: [self.certificate])
+    /// What opens the chain of the replica with a nonce, on a branch or on the main timeline.
+    package func introduction(nonce: Bytes16, branch: BranchID? = nil) -> Introduction {
+        Introduction(
+            user: self.user,
+            deviceName: "device",
+            nonce: nonce,
+            branch: branch,
+            certificates: [self.certificate]
+        )
     }
 
     /// The replica that this device opens with a nonce.

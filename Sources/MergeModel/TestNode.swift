@@ -159,6 +159,11 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         }
     }
 
+    /// Whether a branch is open.
+    package func isOpen(_ branch: BranchID) throws -> Bool {
+        try self.store.read { transaction throws(StoreError) in transaction.isOpen(branch) }
+    }
+
     /// What the store would tell a peer that it holds.
     package func frontier() throws -> Frontier {
         try self.store.read { transaction throws(StoreError) in try Frontier(of: &transaction) }

@@ -135,6 +135,8 @@ extension PeerdError {
                 advice: "Give each write a name of its own."
             )
         case .noSuchBranch(let id): self.init(noBranch: id.description)
+        case .branchUnmerged(let entry, let changes, let objects, let objectCount):
+            self.init(unmerged: entry, changes, objects, objectCount)
         case .branchIncomplete:
             self.init(
                 .noSuchMoment,
@@ -154,6 +156,18 @@ extension PeerdError {
             .shownOnBranch,
             "The branch “\(branch.prefix(80))” shows an earlier value of “\(name.prefix(80))”; nothing was erased.",
             advice: "Merge it, delete it, or merge the main timeline into it, and try again."
+        )
+    }
+
+    private init(unmerged branch: BranchTable.Entry, _ changes: Int, _ objects: [ObjectID], _ objectCount: Int) {
+        let named = objects.map(\.description).joined(separator: ", ")
+        let others = objectCount > objects.count ? ", and others" : ""
+        self.init(
+            .branchUnmerged,
+            "The branch “\(branch.opening.name.prefix(80))” (\(branch.opening.id)) has \(changes) "
+                + "transaction\(changes == 1 ? "" : "s") that nothing else has, on \(objectCount) "
+                + "object\(objectCount == 1 ? "" : "s")\(named.isEmpty ? "" : ": \(named)")\(others).",
+            advice: "Merge it first, or delete it with them."
         )
     }
 

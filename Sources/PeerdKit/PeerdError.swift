@@ -26,6 +26,8 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case noSuchBranch
         /// A branch has that name already.
         case branchExists
+        /// The branch has edits that count nowhere else.
+        case branchUnmerged
         /// An open branch shows an earlier value of the property whose past is to be erased.
         case shownOnBranch
         /// The move would put an object below itself.

@@ -76,6 +76,7 @@ extension CommandFailure {
         .inviteSpent: "Print a new one there with \"peerd invite\".",
         .notSyncing: "Start \"peerd run\" first.",
         .unreachable: "Check that \"peerd run\" runs there and that the network is up.",
+        .branchUnmerged: "Merge it first, or delete it with --discard.",
         .shownOnBranch:
             "Merge it, delete it, or bring it up to date with \"peerd branch merge main --into NAME\", and try again.",
         .clockExhausted: "Set the clock and run \"peerd doctor\".",
@@ -103,8 +104,9 @@ extension ExitStatus {
             case .keysMissing, .diskFull, .storageFailed, .damaged, .newerVersion, .notPrivate, .outcomeUnknown,
                 .closed, .readOnly:
                 .storage
-            case .wouldCloseCycle, .notASibling, .branchExists, .shownOnBranch, .tooLarge, .wrongType, .clockExhausted,
-                .clockUnconfirmed, .inviteSpent, .cannotInvite, .joinRefused, .noRandomness, .conflictChanged,
+            case .wouldCloseCycle, .notASibling, .branchExists, .branchUnmerged, .shownOnBranch, .tooLarge, .wrongType,
+                .clockExhausted, .clockUnconfirmed, .inviteSpent, .cannotInvite, .joinRefused, .noRandomness,
+                .conflictChanged,
                 .importInvalid:
                 .failure
             }

@@ -94,7 +94,9 @@ import Testing
         #expect(try self.values(network, 2).contains("open"))
         #expect(try self.shown(network, 2, on: opened, object) == .string("open"))
         // Where it was erased before the branch was heard of, the branch cannot be read there.
-        try network.write(2) { local throws(WriteRefusal) in try local.closeBranch(opened) }
+        try network.write(2) { local throws(WriteRefusal) in
+            try local.closeBranch(opened, discardsUnmerged: true)
+        }
         network.settle()
         for machine in 0..<3 { #expect(try self.values(network, machine) == ["later"], "machine \(machine)") }
     }

@@ -35,14 +35,10 @@ struct UndoWorld {
             let store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
             let node = TestNode(store: store, objects: [], now: self.time)
             self.devices.append(Device(replica: replica, user: user, node: node))
-            let introduction = Edit.introduce(device.introduction(nonce: nonce))
-            try self.append([introduction] + self.belonging, by: number)
+            try self.append([.introduce(device.introduction(nonce: nonce, branch: self.branch))], by: number)
         }
         if let branch { try self.open(branch, by: users[0]) }
     }
-
-    /// What the first change of each chain says of the branch.
-    private var belonging: [Edit] { self.branch.map { [.branch(.belongs($0))] } ?? [] }
 
     /// Opens the branch on the main timeline, for everybody.
     private mutating func open(_ branch: BranchID, by user: UserID) throws {

@@ -7,6 +7,8 @@ struct Author {
     let device: TestDevice
     let nonce: Bytes16
     let replica: ReplicaID
+    /// The branch that its chain belongs to; nil for the main timeline.
+    let branch: BranchID?
     private(set) var sequence: UInt64 = 0
     private(set) var previous = ChainHash.origin(TestDevice.workspace)
     var stamp: Stamp
@@ -15,7 +17,8 @@ struct Author {
     static let now = WallTime(milliseconds: 1_700_000_600_000)
     static var origin: Hash256 { ChainHash.origin(TestDevice.workspace) }
 
-    init(number: UInt64, stamp: Stamp = Author.start) {
+    init(number: UInt64, on branch: BranchID? = nil, stamp: Stamp = Author.start) {
+        self.branch = branch
         self.device = TestDevice(number: number)
         self.nonce = Bytes16(high: number, low: 1)
         self.replica = self.device.replica(nonce: self.nonce)
@@ -38,7 +41,10 @@ struct Author {
             self.stamp = self.stamp.successor ?? self.stamp
             let secret = Bytes16(high: self.sequence, low: self.stamp.rawValue).array
             builder.beginChange(stamp: self.stamp, context: position == 0 ? context : [], blinding: secret)
-            if self.sequence == 1 { builder.append(.introduce(self.device.introduction(nonce: self.nonce))) }
+            if self.sequence == 1 {
+                let introduction = self.device.introduction(nonce: self.nonce, branch: self.branch)
+                builder.append(.introduce(introduction))
+            }
             for edit in edits { builder.append(edit, grant: grant) }
         }
         return self.seal(builder)

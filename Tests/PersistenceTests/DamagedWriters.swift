@@ -15,7 +15,7 @@ struct DamagedWriters {
     /// Opens a branch and merges it, once it has dropped and erased.
     private var keeper = Author(number: 4)
     /// Writes on the branch.
-    private var drafter = Author(number: 5)
+    private var drafter = Author(number: 5, on: DamagedWriters.branch)
     private let history = GeneratedHistory(
         MergePlanGenerator.plan(seed: 5, changes: 12, troubles: [.fastClocks])
     )
@@ -90,10 +90,15 @@ struct DamagedWriters {
     private mutating func draft(in store: SQLiteStoreHandle) throws {
         let opening = BranchOpening(id: Self.branch, parent: nil, name: "b", base: [])
         try store.receive([self.keeper.run([[.branch(.opens(opening))]])])
-        try store.receive([self.drafter.run([[.branch(.belongs(Self.branch))] + Self.edits(14)])])
+        try store.receive([self.drafter.run([Self.edits(14)])])
         let merged = self.drafter.point
         try store.receive([self.drafter.run([Self.edits(15)])])
-        try store.receive([self.keeper.run([[.branch(.merges(Self.branch))]], context: [merged])])
+        try store.receive([
+            self.keeper.run(
+                [[.branch(.merges(Self.branch)), .branch(.closes(Self.branch))]],
+                context: [merged]
+            )
+        ])
         let erasure = Erasure(object: object(5), name: "n")
         try store.receive([self.keeper.run([[.erase(erasure), .set(object(5), name: "n", value: .int(1))]])])
     }

@@ -7,8 +7,9 @@ import Testing
 @Suite struct HistoryTests {
     /// All of some changes by the naive model, those on branches too.
     private func expected(_ history: GeneratedHistory, _ stored: Set<Hash256>) -> [ObjectID: VisibleObject] {
-        let naive = history.naive(stored, now: history.end.advanced(byMilliseconds: 10_000_000))
-        return VisibleObject.all(of: NaiveModel(naive, countsBranches: true))
+        let naive = history.naive(now: history.end.advanced(byMilliseconds: 10_000_000))
+        let numbers = Set(stored.compactMap { naive.number(of: $0) })
+        return VisibleObject.all(of: NaiveModel(naive.counting(numbers, naive.verdicts())))
     }
 
     /// Those of some changes of a timeline that are stamped up to a time, with all that they had seen.
@@ -23,7 +24,7 @@ import Testing
             let stamp = stamps[naive.changes[number].hash]
             return stamp.map { $0.milliseconds <= time } ?? false && naive.branch(of: number) == branch
         }
-        return Set(naive.closure(of: numbers).map { naive.changes[$0].hash })
+        return Set(naive.closure(of: numbers, naive.verdicts()).map { naive.changes[$0].hash })
     }
 
     private func compare(_ found: [ObjectID: VisibleObject], _ expected: [ObjectID: VisibleObject], _ plan: String) {

@@ -1,29 +1,34 @@
 /// Says something about a branch: a named course of edits beside the main timeline.
 ///
-/// A change belongs to the timeline of its chain, and a chain to the branch that its first change says, or to the main
-/// timeline. The state of a timeline is what its chains have seen, together with what the opening of the branch names.
-/// So whoever writes to one timeline and had seen a change of another has merged that, and no more need be said.
-///
-/// What opens or closes a branch counts as soon as it is stored, wherever it stands.
+/// A change belongs to the timeline of its chain, and a chain to the branch that its introduction says, or to the main
+/// timeline. To have seen a change of another timeline is not to have merged it: that takes a statement. Devices of the
+/// user who gave the branch its id may say these things, and nobody else.
 package enum BranchStatement: Hashable, Sendable {
-    /// The chain belongs to a branch. It counts in the first change of a chain alone.
-    case belongs(BranchID)
-    /// Makes a branch known, with its name and where it begins.
+    /// Makes a branch known, with its name and where it begins. It counts as soon as it is stored, wherever it stands.
     case opens(BranchOpening)
-    /// The branch is given up: it is listed no more.
+    /// Gives up what the change had seen of the branch, as a deletion removes what its author had seen.
     case closes(BranchID)
-    /// The change takes in a branch: a note for whoever reads the history.
-    case merges(BranchID)
+    /// Takes in what the change had seen of a branch, or of the main timeline (nil), with all that counted there.
+    case merges(BranchID?)
 
     /// Appends the canonical bytes.
     package func encode(to bytes: inout [UInt8]) {
         switch self {
-        case .belongs(let id): Self.encode(0, id, to: &bytes)
         case .opens(let opening):
-            Self.encode(1, opening.id, to: &bytes)
+            Self.encode(0, opening.id, to: &bytes)
             opening.encode(to: &bytes)
-        case .closes(let id): Self.encode(2, id, to: &bytes)
-        case .merges(let id): Self.encode(3, id, to: &bytes)
+        case .closes(let id): Self.encode(1, id, to: &bytes)
+        case .merges(let id?): Self.encode(2, id, to: &bytes)
+        case .merges(nil): bytes.append(3)
+        }
+    }
+
+    /// Whether a device of a user may say so: branches are opened, closed and merged by whoever gave them their ids.
+    package func isPermitted(to user: UserID) -> Bool {
+        switch self {
+        case .opens(let opening): opening.id.isGiven(by: user)
+        case .closes(let id), .merges(let id?): id.isGiven(by: user)
+        case .merges(nil): true
         }
     }
 
@@ -35,13 +40,11 @@ package enum BranchStatement: Hashable, Sendable {
     /// Reads a statement that fills all of `payload`.
     package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
         var reader = ByteReader(Array(payload))
-        let tag = try reader.byte()
-        let id = BranchID(bytes: try reader.bytes16())
-        switch tag {
-        case 0: self = .belongs(id)
-        case 1: self = .opens(try BranchOpening(id, decoding: &reader))
-        case 2: self = .closes(id)
-        case 3: self = .merges(id)
+        switch try reader.byte() {
+        case 0: self = .opens(try BranchOpening(BranchID(bytes: try reader.bytes16()), decoding: &reader))
+        case 1: self = .closes(BranchID(bytes: try reader.bytes16()))
+        case 2: self = .merges(BranchID(bytes: try reader.bytes16()))
+        case 3: self = .merges(nil)
         default: throw .notCanonical
         }
         try reader.finish()

@@ -27,7 +27,7 @@ package struct DeviceCertificate: Hashable, Sendable {
     }
 }
 
-/// The first operation of every replica: whose it is.
+/// The first operation of every replica: whose it is, and what it is written for.
 ///
 /// A replica's id is the hash of its device's key and a nonce, so only that device can open its chain.
 package struct Introduction: Hashable, Sendable {
@@ -35,13 +35,22 @@ package struct Introduction: Hashable, Sendable {
     /// The name the device shows to other members.
     package var deviceName: String
     package var nonce: Bytes16
+    /// The branch that the chain belongs to; nil for the main timeline.
+    package var branch: BranchID?
     /// The device's own certificate first, then its issuer's, and so on up to one signed by the user's root key.
     package var certificates: [DeviceCertificate]
 
-    package init(user: UserID, deviceName: String, nonce: Bytes16, certificates: [DeviceCertificate]) {
+    package init(
+        user: UserID,
+        deviceName: String,
+        nonce: Bytes16,
+        branch: BranchID? = nil,
+        certificates: [DeviceCertificate]
+    ) {
         self.user = user
         self.deviceName = deviceName
         self.nonce = nonce
+        self.branch = branch
         self.certificates = certificates
     }
 
@@ -53,6 +62,8 @@ package struct Introduction: Hashable, Sendable {
         self.user.bytes.append(to: &bytes)
         bytes.appendPrefixed(Array(self.deviceName.utf8))
         self.nonce.append(to: &bytes)
+        bytes.append(self.branch == nil ? 0 : 1)
+        self.branch?.bytes.append(to: &bytes)
         bytes.appendVarint(UInt64(self.certificates.count))
         for certificate in self.certificates {
             certificate.device.bytes.append(to: &bytes)
@@ -67,6 +78,11 @@ package struct Introduction: Hashable, Sendable {
         self.user = UserID(bytes: try reader.bytes32())
         self.deviceName = try reader.text(atMost: Limits.nameByteCountMax)
         self.nonce = try reader.bytes16()
+        switch try reader.byte() {
+        case 0: self.branch = nil
+        case 1: self.branch = BranchID(bytes: try reader.bytes16())
+        default: throw .notCanonical
+        }
         self.certificates = []
         for _ in 0..<(try reader.count(atMost: Limits.certificateCountMax)) {
             self.certificates.append(

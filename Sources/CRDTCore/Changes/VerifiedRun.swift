@@ -48,16 +48,6 @@ package struct VerifiedRun: Sendable {
     /// The introduction, if the run begins the replica's chain.
     package var introduction: Introduction? { self.content.introduction }
 
-    /// The branch of the workspace that the chain belongs to, if the run begins the chain; nil for the main timeline.
-    package var branch: BranchID? {
-        guard self.introduction != nil, let first = self.run.changes.first else { return nil }
-        for operation in self.run.operations[first.operationRange] where operation.kind == .branch {
-            let statement = try? BranchStatement(decoding: self.run.payload[operation.payloadRange])
-            if case .belongs(let id) = statement { return id }
-        }
-        return nil
-    }
-
     /// Checks a run of a replica that is known up to the change before the run's first.
     ///
     /// `previous`: the hash of the change before; the workspace's origin for the first.

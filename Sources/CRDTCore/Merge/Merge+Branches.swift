@@ -1,25 +1,25 @@
 /// Branches of the workspace: changes that are applied as all others are, and count in the state only from the change
-/// on that has seen them.
+/// on that merges them.
 ///
 /// To merge a branch is to take its changes in late, as edits that were made offline. So a branch has no rules of its
 /// own: until then, its operations are recorded apart, where `History` finds them.
 extension Merge {
-    /// Takes note of the branches that a stored run opens or closes: they count wherever they stand.
+    /// Takes note of what a stored run says of branches by right.
     func noteBranches(
         in run: Run,
         author: SegmentIndex,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard run.operations.contains(where: { $0.kind == .branch }) else { return }
+        guard run.operations.contains(where: { $0.kind == .branch }),
+            let user = transaction.segment(author).introduction?.user
+        else { return }
         for (position, change) in run.changes.enumerated() {
             let place = SegmentPoint(segment: author, sequence: run.firstSequence + UInt64(position))
+            var said: Set<BranchStatement> = []
             for operation in run.operations[change.operationRange] where operation.kind == .branch {
-                guard let statement = try? BranchStatement(decoding: run.payload[operation.payloadRange])
+                guard let statement = try? BranchStatement(decoding: run.payload[operation.payloadRange]),
+                    said.insert(statement).inserted, statement.isPermitted(to: user)
                 else { continue }
-                if case .opens(let opening) = statement {
-                    guard let user = transaction.segment(author).introduction?.user, opening.id.isGiven(by: user)
-                    else { continue }
-                }
                 let record = BranchRecord(statement: statement, author: place)
                 if !transaction.branches.contains(record) { try transaction.addBranch(record) }
             }
@@ -61,20 +61,24 @@ extension Merge {
         try transaction.addUnmerged(UnmergedOperation(key: key, write: write, kind: operation.kind, parent: parent))
     }
 
-    /// Lets changes of branches count that a change of the main timeline had seen, with all that they had seen.
+    /// Lets changes of branches count that a change of the main timeline merges, with all that they had seen.
+    ///
+    /// `named`: what the change names. `context`: what it has taken in.
     ///
     /// For programs that read the tables it is noted how much of which branches counts from that change on: all that
     /// counts newly, and what the change itself names. Of two that merge a branch at once both name it, and the earlier
     /// by its stamp is not always the one that came first. So there is no more to note than was sent.
     mutating func merge(
-        _ seen: [SegmentPoint],
+        _ named: [SegmentPoint],
+        within context: SeenSegments,
         by change: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        for place in seen where transaction.progress(of: place.segment).branch != nil {
-            try transaction.noteTaken(place.segment, through: place.sequence, by: change)
+        let merged = named.filter { place in
+            transaction.progress(of: place.segment).branch != nil && place.sequence <= context[place.segment]
         }
-        let ends = try self.unmergedEnds(seenBy: seen, in: &transaction)
+        for place in merged { try transaction.noteTaken(place.segment, through: place.sequence, by: change) }
+        let ends = try self.unmergedEnds(seenBy: merged, in: &transaction)
         guard !ends.isEmpty else { return }
         for (segment, sequence) in ends { try transaction.noteTaken(segment, through: sequence, by: change) }
         let places = try self.unmergedChanges(upTo: ends, in: &transaction)
@@ -139,6 +143,65 @@ extension Merge {
         }
     }
 
+    /// The branches that a change gives up by right.
+    func branchesClosed(by change: Change, of run: Run, _ user: UserID?) -> Set<BranchID> {
+        guard let user else { return [] }
+        var closed: Set<BranchID> = []
+        for operation in run.operations[change.operationRange] where operation.kind == .branch {
+            let statement = try? BranchStatement(decoding: run.payload[operation.payloadRange])
+            if case .closes(let id)? = statement, id.isGiven(by: user) { closed.insert(id) }
+        }
+        return closed
+    }
+
+    /// Gives up what a change had seen of branches: what it names of them, and what it had taken in.
+    ///
+    /// `record`: that of the change's own segment, for the caller to store.
+    /// - Complexity: O(*l*) for *l* segments.
+    func close(
+        _ branches: Set<BranchID>,
+        _ named: [SegmentPoint],
+        _ context: SeenSegments,
+        of record: inout SegmentRecord,
+        at place: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard !branches.isEmpty else { return }
+        var seen = context
+        for place in named { transaction.cover(place, in: &seen) }
+        for segment in transaction.segmentIndices where segment != place.segment {
+            let progress = transaction.progress(of: segment)
+            guard let branch = progress.branch, branches.contains(branch), seen[segment] > progress.closedSequence
+            else { continue }
+            var other = transaction.segment(segment)
+            other.closedSequence = seen[segment]
+            try transaction.setSegment(other, at: segment)
+        }
+        if let own = record.branch, branches.contains(own) { record.closedSequence = place.sequence }
+    }
+
+    /// Finds anew what is given up of branches, after changes were withdrawn.
+    private func reviseClosed(in transaction: inout some StoreTransaction) throws(StoreError) {
+        for segment in transaction.segmentIndices where transaction.progress(of: segment).closedSequence > 0 {
+            var record = transaction.segment(segment)
+            record.closedSequence = 0
+            try transaction.setSegment(record, at: segment)
+        }
+        for id in transaction.branches.closedIDs {
+            for place in transaction.branches.closings(of: id)
+            where place.sequence <= transaction.progress(of: place.segment).appliedSequence {
+                let (before, context) = (place.sequence - 1, try transaction.context(at: place))
+                var named: [SegmentPoint] = []
+                for point in try transaction.contexts(of: place.segment, after: before, through: place.sequence) {
+                    if let found = try transaction.place(of: point) { named.append(found) }
+                }
+                var record = transaction.segment(place.segment)
+                try self.close([id], named, context, of: &record, at: place, in: &transaction)
+                try transaction.setSegment(record, at: place.segment)
+            }
+        }
+    }
+
     /// Forgets the operations of a change on a branch.
     mutating func forget(
         _ place: SegmentPoint,
@@ -164,6 +227,7 @@ extension Merge {
         _ withdrawn: [SegmentPoint],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
+        try self.reviseClosed(in: &transaction)
         var (mains, merged): ([SegmentPoint], [SegmentIndex: UInt64]) = ([], [:])
         for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)

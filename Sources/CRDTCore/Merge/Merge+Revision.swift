@@ -182,8 +182,10 @@ struct ContextCursor {
             place.sequence - before.sequence <= Limits.checkpointInterval
         {
             context = before.context
-            for point in try transaction.contexts(of: place.segment, after: before.sequence, through: place.sequence) {
-                if let seen = try transaction.place(of: point) { transaction.cover(seen, in: &context) }
+            if before.sequence < place.sequence {
+                var news = SeenSegments()
+                let changes = before.sequence + 1...place.sequence
+                _ = try transaction.extend(&context, noting: &news, by: changes, of: place.segment)
             }
         } else {
             context = try transaction.context(at: place)

@@ -107,7 +107,6 @@ package struct Merge {
         record.storedHash = lastHash
         if let introduction = fresh.introduction {
             record.introduction = introduction
-            record.branch = fresh.branch
             // Whose the creations in this very run are depends on it.
             try transaction.setSegment(record, at: segment)
         }
@@ -274,7 +273,6 @@ package struct Merge {
             SegmentRecord(
                 id: id,
                 introduction: introduction,
-                branch: transaction.progress(of: last.segment).branch,
                 origin: origin,
                 previous: fresh.previous
             )
@@ -426,21 +424,20 @@ package struct Merge {
             record.trail = ContextTrail()
             record.trail.inherited = record.context
         }
-        for place in self.room.seen { transaction.cover(place, in: &record.context, noting: &record.trail.recent) }
+        let place = SegmentPoint(segment: indexes.segment, sequence: sequence)
+        try transaction.extend(&record.context, noting: &record.trail.recent, by: self.room.seen, of: place)
         record.trail.recentPointCount += change.contextRange.count
-        if record.branch == nil {
-            try self.merge(
-                self.room.seen,
-                by: SegmentPoint(segment: indexes.segment, sequence: sequence),
-                in: &transaction
-            )
+        let isMerge = transaction.branches.lastMerging(on: place.segment, after: sequence - 1, through: sequence) != nil
+        if isMerge, record.branch == nil {
+            try self.merge(self.room.seen, within: record.context, by: place, in: &transaction)
         }
         var write = WriteReference(stamp: stamp, segment: indexes.segment, sequence: sequence, index: 0)
         var context = CausalContext(seen: record.context, author: indexes.segment, ordinal: write.ordinal)
-        var asksForErasure = false
+        var (asksForErasure, saysOfBranches) = (false, false)
         for position in change.operationRange {
             context.ordinal = write.ordinal
             if run.operations[position].kind == .erase { asksForErasure = true }
+            if run.operations[position].kind == .branch { saysOfBranches = true }
             if record.branch != nil {
                 try self.record(run.operations[position], write, of: run, indexes: indexes, in: &transaction)
                 write.index += 1
@@ -450,15 +447,18 @@ package struct Merge {
             write.index += 1
         }
         if asksForErasure, record.branch == nil {
-            let place = SegmentPoint(segment: indexes.segment, sequence: sequence)
             try self.noteErasures(of: change, in: run, at: place, &transaction)
+        }
+        if saysOfBranches {
+            let closed = self.branchesClosed(by: change, of: run, record.introduction?.user)
+            try self.close(closed, self.room.seen, record.context, of: &record, at: place, in: &transaction)
         }
         record.appliedSequence = sequence
         record.appliedStamp = stamp
-        if sequence % Limits.checkpointInterval == 0
+        // What a merge had seen is asked for by all that have seen it.
+        if isMerge || sequence % Limits.checkpointInterval == 0
             || record.trail.recentPointCount >= Limits.checkpointPointCountMax
         {
-            let place = SegmentPoint(segment: indexes.segment, sequence: sequence)
             try transaction.addCheckpoint(record.context, &record.trail, at: place)
         }
     }
@@ -612,6 +612,7 @@ package struct Merge {
             var record = transaction.segment(index)
             record.appliedSequence = record.firstSequence - 1
             record.mergedSequence = record.firstSequence - 1
+            record.closedSequence = 0
             record.appliedStamp = .zero
             record.waitsFor = nil
             record.context = SeenSegments()

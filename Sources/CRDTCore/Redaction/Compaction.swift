@@ -57,7 +57,7 @@ package struct Compaction {
     ) throws(StoreError) {
         (self.horizon, self.acknowledged, self.isDryRun) = (horizon, acknowledged, isDryRun)
         var views: [HistoryView] = []
-        for branch in transaction.branches.open { views.append(try transaction.view(of: branch)) }
+        for branch in transaction.openBranches { views.append(try transaction.view(of: branch.opening.id)) }
         self.views = views
     }
 

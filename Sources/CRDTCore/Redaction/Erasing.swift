@@ -145,7 +145,7 @@ extension StoreTransaction {
     /// What counts on each open branch.
     mutating func openViews() throws(StoreError) -> [HistoryView] {
         var views: [HistoryView] = []
-        for branch in self.branches.open { views.append(try self.view(of: branch)) }
+        for branch in self.openBranches { views.append(try self.view(of: branch.opening.id)) }
         return views
     }
 
@@ -188,10 +188,11 @@ extension StoreTransaction {
     /// An open branch that shows an earlier value of a property than the one in force, or would have to be read
     /// without one that it needs, if the past of the property were erased now; nil if there is none.
     package mutating func branchBarringErasure(at key: RegisterKey) throws(StoreError) -> BranchID? {
-        guard !self.branches.open.isEmpty, let register = try self.register(key) else { return nil }
+        let open = self.openBranches.map(\.opening.id)
+        guard !open.isEmpty, let register = try self.register(key) else { return nil }
         var writes = try self.supersededWrites(at: key, upTo: .max) { _ in true }
         writes += try self.conflicts(at: key) + [register.winner]
-        for branch in self.branches.open {
+        for branch in open {
             let shown = try self.shown(of: writes, at: key, in: [try self.view(of: branch)])
             guard let shown, shown.isSubset(of: [register.winner.point]) else { return branch }
         }

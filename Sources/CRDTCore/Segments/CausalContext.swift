@@ -115,13 +115,68 @@ extension StoreTransaction {
         }
     }
 
-    /// The same, noting what was news.
-    func cover(_ place: SegmentPoint, in context: inout SeenSegments, noting news: inout SeenSegments) {
-        var next: SegmentPoint? = place
-        while let place = next {
-            guard place.sequence > 0, context.raise(place.segment, to: place.sequence) else { return }
-            _ = news.raise(place.segment, to: place.sequence)
-            next = self.origin(of: place.segment)?.parent
+    /// Takes what some changes of a segment name into the context of the last of them, noting what was news.
+    ///
+    /// A change of another timeline counts if the change that names it says that it merges that timeline; else it is
+    /// merely known. Whoever has seen such a merge has seen all that it merged.
+    ///
+    /// - Complexity: O(*n* log *m*) for *n* named changes.
+    mutating func extend(
+        _ context: inout SeenSegments,
+        noting news: inout SeenSegments,
+        by changes: ClosedRange<UInt64>,
+        of segment: SegmentIndex
+    ) throws(StoreError) -> Int {
+        var (count, last) = (0, changes.lowerBound - 1)
+        let mergings = self.branches.mergings(on: segment, after: last, through: changes.upperBound)
+        var ends = Set(mergings.map(\.sequence)).union([changes.upperBound])
+        ends.formUnion(mergings.map { $0.sequence - 1 }.filter { $0 > last })
+        for end in ends.sorted() {
+            let points = try self.contexts(of: segment, after: last, through: end)
+            var places: [SegmentPoint] = []
+            for point in points {
+                if let place = try self.place(of: point) { places.append(place) }
+            }
+            try self.extend(&context, noting: &news, by: places, of: SegmentPoint(segment: segment, sequence: end))
+            (count, last) = (count + points.count, end)
+        }
+        return count
+    }
+
+    /// The same for what one change names.
+    mutating func extend(
+        _ context: inout SeenSegments,
+        noting news: inout SeenSegments,
+        by places: [SegmentPoint],
+        of change: SegmentPoint
+    ) throws(StoreError) {
+        guard !places.isEmpty else { return }
+        let branches = self.branches
+        let own = self.progress(of: change.segment).branch
+        let mergings = branches.mergings(on: change.segment, after: change.sequence - 1, through: change.sequence)
+        let merged = Set(mergings.map(\.branch))
+        for place in places {
+            let branch = self.progress(of: place.segment).branch
+            guard branch == own || merged.contains(branch) else { continue }
+            var next: SegmentPoint? = place
+            while let place = next {
+                let before = context[place.segment]
+                guard place.sequence > 0, context.raise(place.segment, to: place.sequence) else { break }
+                _ = news.raise(place.segment, to: place.sequence)
+                next = self.origin(of: place.segment)?.parent
+                guard branches.hasMergings,
+                    let last = branches.lastMerging(on: place.segment, after: before, through: place.sequence),
+                    last <= self.progress(of: place.segment).appliedSequence
+                else { continue }
+                let merged = try self.context(at: SegmentPoint(segment: place.segment, sequence: last))
+                var other = merged.next(from: SegmentIndex(rawValue: 0), beyond: context)
+                while let segment = other {
+                    _ = context.raise(segment, to: merged[segment])
+                    _ = news.raise(segment, to: merged[segment])
+                    guard segment.rawValue < .max else { break }
+                    other = merged.next(from: SegmentIndex(rawValue: segment.rawValue + 1), beyond: context)
+                }
+            }
         }
     }
 

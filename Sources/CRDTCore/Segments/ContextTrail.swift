@@ -65,10 +65,9 @@ extension StoreTransaction {
             if progress.hasApplied {
                 context = try self.trail(at: place, in: self.segment(place.segment)).context
             } else {
-                let before = progress.firstSequence - 1
-                for point in try self.contexts(of: place.segment, after: before, through: place.sequence) {
-                    if let seen = try self.place(of: point) { self.cover(seen, in: &context) }
-                }
+                var news = SeenSegments()
+                let changes = progress.firstSequence...max(progress.firstSequence, place.sequence)
+                _ = try self.extend(&context, noting: &news, by: changes, of: place.segment)
             }
             if place != way.first { self.cover(place, in: &context) }
         }
@@ -98,11 +97,10 @@ extension StoreTransaction {
             record.context.isLarge
             ? try self.contexts(keptOf: place.segment, trail.inherited).context(at: start) ?? trail.inherited
             : try self.context(of: trail, on: place.segment)
-        let points = try self.contexts(of: place.segment, after: start, through: place.sequence)
-        for point in points {
-            if let seen = try self.place(of: point) { self.cover(seen, in: &context, noting: &trail.recent) }
-        }
-        trail.recentPointCount = points.count
+        guard start < place.sequence else { return (trail, context) }
+        let changes = start + 1...place.sequence
+        let count = try self.extend(&context, noting: &trail.recent, by: changes, of: place.segment)
+        trail.recentPointCount = count
         return (trail, context)
     }
 

@@ -29,3 +29,47 @@ package protocol BranchRows {
         by change: SegmentPoint
     ) throws(StoreError)
 }
+
+extension StoreTransaction {
+    /// The branches that are open, in the order of their ids: those of which a change is here that nobody had seen who
+    /// gave the branch up, and those that nobody has given up.
+    ///
+    /// - Complexity: O(*b* + *c* + *l*) for *b* branches, *c* closings and *l* segments.
+    package var openBranches: [BranchTable.Entry] {
+        let branches = self.branches
+        let all = branches.all
+        guard !all.isEmpty else { return [] }
+        var unseen: Set<BranchID> = []
+        for segment in self.segmentIndices {
+            let progress = self.progress(of: segment)
+            if let branch = progress.branch, progress.hasUnseenByClosings { unseen.insert(branch) }
+        }
+        return all.filter { unseen.contains($0.opening.id) || !self.isGivenUp($0.opening.id) }
+    }
+
+    /// A branch that is known and open.
+    package func openBranch(_ id: BranchID) -> BranchTable.Entry? {
+        self.branches[id].flatMap { self.isOpen(id) ? $0 : nil }
+    }
+
+    /// Whether a branch is open, be it known or not.
+    package func isOpen(_ id: BranchID) -> Bool {
+        guard self.isGivenUp(id) else { return true }
+        return self.segmentIndices.contains { segment in
+            let progress = self.progress(of: segment)
+            return progress.branch == id && progress.hasUnseenByClosings
+        }
+    }
+
+    /// Whether a change that is applied gives a branch up, or what it had seen of it.
+    package func isGivenUp(_ id: BranchID) -> Bool {
+        self.branches.closings(of: id).contains { $0.sequence <= self.progress(of: $0.segment).appliedSequence }
+    }
+}
+
+extension SegmentProgress {
+    /// Whether a change of a branch is here that nobody had seen who gave the branch up, be it applied or not.
+    package var hasUnseenByClosings: Bool {
+        self.storedSequence >= self.firstSequence && self.storedSequence > self.closedSequence
+    }
+}

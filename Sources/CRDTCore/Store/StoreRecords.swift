@@ -332,9 +332,11 @@ package struct SegmentRecord: Hashable, Sendable {
     // Apart, since records are copied for every change, and this never changes.
     private var introductionBox: IntroductionBox?
     /// The branch of the workspace that the chain belongs to; nil for the main timeline.
-    package var branch: BranchID?
-    /// The last change of a branch that counts in the main state, since a change of that has seen it.
+    package var branch: BranchID? { self.introductionBox?.content.branch }
+    /// The last change of a branch that counts in the main state, since a change of that has merged it.
     package var mergedSequence: UInt64 = 0
+    /// The last change of a branch that somebody had seen who gave the branch up.
+    package var closedSequence: UInt64 = 0
     /// Where the segment hangs; nil for the first segment of its replica.
     package var origin: SegmentOrigin?
     /// The next segment of the same replica.
@@ -372,11 +374,9 @@ package struct SegmentRecord: Hashable, Sendable {
     package init(
         id: ReplicaID,
         introduction: Introduction?,
-        branch: BranchID?,
         origin: SegmentOrigin,
         previous: Hash256
     ) {
-        self.branch = branch
         self.id = id
         self.storedHash = previous
         self.origin = origin
@@ -399,6 +399,7 @@ package struct SegmentRecord: Hashable, Sendable {
             storedSequence: self.storedSequence,
             appliedSequence: self.appliedSequence,
             countedSequence: self.countedSequence,
+            closedSequence: self.closedSequence,
             branch: self.branch,
             appliedStamp: self.appliedStamp,
             firstRaised: self.firstRaised,
@@ -416,6 +417,8 @@ package struct SegmentProgress: Hashable, Sendable {
     package var appliedSequence: UInt64
     /// The last change that counts in the main state: less than is applied on a branch that is not merged.
     package var countedSequence: UInt64
+    /// The last change of a branch that somebody had seen who gave the branch up; 0 if nobody has.
+    package var closedSequence: UInt64
     /// The branch that it belongs to; nil for the main timeline.
     package var branch: BranchID?
     package var appliedStamp: Stamp

@@ -32,6 +32,31 @@ extension ReplicaAuthor {
         try transaction.setFact(NodeFact.branchReplicas, bytes)
     }
 
+    /// The other timelines of changes that are to be named on a branch, where nobody has merged them who wrote there.
+    ///
+    /// That is so for what the branch begins with.
+    func timelines(
+        of news: [Point],
+        besides branch: BranchID,
+        _ statements: [Edit],
+        in transaction: inout some NodeTransaction
+    ) throws(StoreError) -> [BranchID?] {
+        var known: Set<BranchID?> = [branch]
+        for case .branch(.merges(let other)) in statements { known.insert(other) }
+        var (others, merged): ([SegmentPoint], SeenSegments) = ([], SeenSegments())
+        for point in news {
+            guard let place = try transaction.place(of: point), place.sequence > 0 else { continue }
+            if known.contains(transaction.progress(of: place.segment).branch) {
+                merged.formUnion(try transaction.context(at: place))
+            } else {
+                others.append(place)
+            }
+        }
+        others.removeAll { $0.sequence <= merged[$0.segment] }
+        let timelines = Set(others.map { transaction.progress(of: $0.segment).branch }).subtracting(known)
+        return timelines.sorted { $0.isListed(before: $1) }
+    }
+
     private func branchReplicas(
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> [BranchID: ReplicaID] {
@@ -41,5 +66,23 @@ extension ReplicaAuthor {
             replicas[BranchID(bytes: branch)] = ReplicaID(bytes: replica)
         }
         return replicas
+    }
+}
+
+extension Edit {
+    /// Whether it says something about the changes that its change names.
+    var isAboutNamedChanges: Bool {
+        switch self {
+        case .branch(.merges), .branch(.closes): true
+        default: false
+        }
+    }
+}
+
+extension BranchID? {
+    /// The main timeline, which is nil, comes first, and then the branches by their ids.
+    func isListed(before other: BranchID?) -> Bool {
+        guard let other else { return false }
+        return self.map { $0 < other } ?? true
     }
 }

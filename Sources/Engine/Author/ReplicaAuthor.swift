@@ -86,7 +86,7 @@ struct ReplicaAuthor: ~Copyable {
         var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user)
         do throws(WriteRefusal) {
             if let branch {
-                guard let entry = transaction.branches[branch], !entry.isClosed else {
+                guard transaction.openBranch(branch) != nil else {
                     return .failure(.noSuchBranch(branch))
                 }
                 let state = try WriteRefusal.from { () throws(StoreError) in
@@ -104,7 +104,7 @@ struct ReplicaAuthor: ~Copyable {
         guard !plan.edits.isEmpty else {
             return .success(WriteReceipt(dot: nil, created: plan.created, operationCount: 0))
         }
-        let dot = try self.commit(plan.edits, on: branch, seeing: plan.merged, in: &transaction)
+        let dot = try self.commit(plan.edits, on: branch, seeing: plan.seen, in: &transaction)
         guard let dot else { return .failure(.clockExhausted) }
         return .success(WriteReceipt(dot: dot, created: plan.created, operationCount: plan.edits.count))
     }
@@ -141,12 +141,12 @@ struct ReplicaAuthor: ~Copyable {
 
     /// Writes edits as one change of the active replica, or of that of a branch, stamped now.
     ///
-    /// `others`: changes of other timelines that it has seen besides, and so merges.
+    /// `others`: what it has seen besides, which its edits say that they merge or give up.
     /// Nil if the clock has run out.
     mutating func commit(
         _ edits: [Edit],
         on branch: BranchID? = nil,
-        seeing others: [SegmentPoint] = [],
+        seeing others: SeenSegments = SeenSegments(),
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Dot? {
         // Who writes something else does not wait for restamps that others made.
@@ -161,16 +161,20 @@ struct ReplicaAuthor: ~Copyable {
         }
         guard let index, var stamp = try self.nextStamp(on: index, in: &transaction) else { return nil }
         var record = transaction.segment(index)
-        var seen: SeenSegments?
-        if branch != nil || !others.isEmpty {
-            let heads = try branch.map { branch throws(StoreError) in try transaction.heads(of: branch) } ?? []
-            seen = try transaction.closure(of: heads + others)
-        }
+        var seen = others
+        if let branch { seen.formUnion(try transaction.closure(of: transaction.heads(of: branch))) }
         var news = try self.news(for: index, record, seen, in: &transaction)
-        // More than one change can say is said by some that say nothing else.
-        while news.count > Limits.contextEntryCountMax {
+        // What a branch begins with is merged by the first who writes on it, in a change that says nothing else; and
+        // more than one change can say is said by some that do not either.
+        let said = edits.filter(\.isAboutNamedChanges)
+        let begun =
+            try branch.map { branch throws(StoreError) in
+                try self.timelines(of: news, besides: branch, said, in: &transaction)
+            } ?? []
+        while news.count > Limits.contextEntryCountMax || !begun.isEmpty && !news.isEmpty {
             let part = Array(news.prefix(Limits.contextEntryCountMax))
-            try self.append([], stamp, part, to: record.id, after: record, &merge, in: &transaction)
+            let statements = said + begun.map { .branch(.merges($0)) }
+            try self.append(statements, stamp, part, to: record.id, after: record, &merge, in: &transaction)
             guard let next = try self.nextStamp(on: index, in: &transaction) else { return nil }
             (record, stamp) = (transaction.segment(index), next)
             news.removeFirst(part.count)
@@ -261,8 +265,7 @@ struct ReplicaAuthor: ~Copyable {
     ) throws(StoreError) -> SegmentIndex {
         let nonce = Bytes16(high: self.entropy.nextUInt64(), low: self.entropy.nextUInt64())
         let id = ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography)
-        var edits: [Edit] = [.introduce(self.identity.introduction(nonce: nonce))]
-        if let branch { edits.append(.branch(.belongs(branch))) }
+        let edits: [Edit] = [.introduce(self.identity.introduction(nonce: nonce, branch: branch))]
         try self.append(edits, stamp, [], to: id, after: nil, &merge, in: &transaction)
         guard let index = transaction.firstSegment(of: id) else { throw .damaged("a new replica has no log") }
         if let branch {
@@ -276,11 +279,11 @@ struct ReplicaAuthor: ~Copyable {
 
     /// Everything that counts on a segment's timeline and that its last change had not seen.
     ///
-    /// `seen`: what counts on a branch; on the main timeline, what is to be merged.
+    /// `seen`: what counts on a branch, and what is to be merged or given up.
     private func news(
         for own: SegmentIndex,
         _ record: SegmentRecord,
-        _ seen: SeenSegments?,
+        _ seen: SeenSegments,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> [Point] {
         // What has been withdrawn since was seen all the same: then the context is that of the last stored change.
@@ -290,7 +293,7 @@ struct ReplicaAuthor: ~Copyable {
         for position in 0..<transaction.segmentCount {
             let segment = SegmentIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: segment)
-            let sequence = max(record.branch == nil ? progress.countedSequence : 0, seen?[segment] ?? 0)
+            let sequence = max(record.branch == nil ? progress.countedSequence : 0, seen[segment])
             guard segment != own, sequence >= progress.firstSequence, sequence > context[segment],
                 let hash = try transaction.hash(at: SegmentPoint(segment: segment, sequence: sequence))
             else { continue }

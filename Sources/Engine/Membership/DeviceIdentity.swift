@@ -119,8 +119,16 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     }
 
     /// The operation that opens a replica of this device.
-    package func introduction(nonce: Bytes16) -> Introduction {
-        Introduction(user: self.user, deviceName: self.name, nonce: nonce, certificates: self.certificates)
+    ///
+    /// `branch`: what its chain belongs to; nil for the main timeline.
+    package func introduction(nonce: Bytes16, branch: BranchID? = nil) -> Introduction {
+        Introduction(
+            user: self.user,
+            deviceName: self.name,
+            nonce: nonce,
+            branch: branch,
+            certificates: self.certificates
+        )
     }
 
     /// The membership key as it goes to a device that is welcomed.

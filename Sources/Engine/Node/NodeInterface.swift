@@ -199,6 +199,8 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case nameTaken(String)
     /// No branch is known by that id, or it was deleted.
     case noSuchBranch(BranchID)
+    /// So many changes of the branch, about so many objects, of which these are some, count nowhere else.
+    case branchUnmerged(BranchTable.Entry, changes: Int, objects: [ObjectID], objectCount: Int)
     /// What the branch begins with, or is merged into, is not all here.
     case branchIncomplete(BranchID)
     /// Only the main timeline takes that.

@@ -48,9 +48,36 @@ extension LocalTransaction {
         return changes.sorted { ($0.replica, $0.sequence, $0.hash) < ($1.replica, $1.sequence, $1.hash) }
     }
 
-    /// Gives a branch up: what was not merged of it stays in the log, and counts nowhere.
-    package mutating func closeBranch(_ id: BranchID) throws(WriteRefusal) {
+    /// Gives up what is applied here of a branch: what was not merged of it stays in the log, and counts nowhere.
+    ///
+    /// What others write there without having heard of it stays, and keeps the branch open.
+    ///
+    /// `discardsUnmerged`: whether to do so if something of it counts nowhere else.
+    package mutating func closeBranch(_ id: BranchID, discardsUnmerged: Bool) throws(WriteRefusal) {
         try self.requireBranch(id)
+        if !discardsUnmerged {
+            let (entry, edits) = try self.readCommitted { store throws(StoreError) in
+                (store.branches[id], try store.unmergedEdits(of: id))
+            }
+            if let entry, edits.changeCount > 0 {
+                throw .branchUnmerged(
+                    entry,
+                    changes: edits.changeCount,
+                    objects: Array(edits.objects.sorted().prefix(Self.namedObjectCountMax)),
+                    objectCount: edits.objects.count
+                )
+            }
+        }
+        let seen = try self.readCommitted { store throws(StoreError) in
+            var seen = SeenSegments()
+            for segment in store.segmentIndices {
+                let progress = store.progress(of: segment)
+                guard progress.branch == id, progress.hasApplied else { continue }
+                _ = seen.raise(segment, to: progress.appliedSequence)
+            }
+            return seen
+        }
+        self.plan.seen.formUnion(seen)
         try self.plan.note(.closes(id))
     }
 
@@ -67,19 +94,26 @@ extension LocalTransaction {
         }
         guard let heads else { throw .branchIncomplete(other ?? BranchID(bytes: Bytes16(high: 0, low: 0))) }
         let target = self.branch
-        let isNew = try self.readCommitted { store throws(StoreError) in
+        let (news, timelines) = try self.readCommitted { store throws(StoreError) in
             let seen = try store.closure(of: store.heads(of: target))
-            return heads.contains { seen[$0.segment] < $0.sequence }
+            let news = heads.filter { seen[$0.segment] < $0.sequence }
+            // Nobody has written on a branch whose heads are those of another timeline.
+            return (try store.closure(of: news), Set(news.map { store.progress(of: $0.segment).branch }))
         }
-        guard isNew else { return false }
-        self.plan.merged = heads
-        try self.plan.note(.merges(other ?? BranchID(bytes: Bytes16(high: 0, low: 0))))
+        guard !timelines.subtracting([target]).isEmpty else { return false }
+        self.plan.seen.formUnion(news)
+        for case let timeline in timelines.sorted(by: { $0.isListed(before: $1) }) where timeline != target {
+            try self.plan.note(.merges(timeline))
+        }
         return true
     }
 
+    /// So many objects of a branch are named at most when it is not given up.
+    private static let namedObjectCountMax = 10
+
     private mutating func requireBranch(_ id: BranchID) throws(WriteRefusal) {
         let isOpen = try self.readCommitted { store throws(StoreError) in
-            store.branches[id].map { !$0.isClosed } ?? false
+            store.openBranch(id) != nil
         }
         guard isOpen else { throw .noSuchBranch(id) }
     }

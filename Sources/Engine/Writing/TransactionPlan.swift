@@ -25,8 +25,8 @@ struct TransactionPlan {
     private var living: Set<ObjectID> = []
     private var deleted: Set<ObjectID> = []
     private let namespace: ObjectID
-    /// What the change has seen besides all that it is written on: the last changes of a branch that it merges.
-    var merged: [SegmentPoint] = []
+    /// What the change has seen besides all that it is written on: what it merges or gives up.
+    var seen = SeenSegments()
     let user: UserID
 
     /// - Parameters:

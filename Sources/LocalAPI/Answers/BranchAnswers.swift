@@ -9,11 +9,16 @@ package struct BranchAnswer: Answer {
     package var author: AuthorAnswer
     package var timeMs: Int64
     package var unmerged: Int
+    /// The machine that deleted it without having seen all of it.
+    package var deletedBy: AuthorAnswer?
+    /// Transactions that no machine had seen that deleted it.
+    package var unseen: Int
 
     init(_ branch: Branch) {
         (self.id, self.name, self.parent) = (branch.id.description, branch.name, branch.parent?.description)
         (self.author, self.timeMs) = (AuthorAnswer(branch.author), branch.date.millisecondsSince1970)
-        self.unmerged = branch.unmergedCount
+        (self.unmerged, self.unseen) = (branch.unmergedCount, branch.unseenCount)
+        self.deletedBy = branch.deletedBy.map { AuthorAnswer($0) }
     }
 }
 
@@ -23,6 +28,12 @@ package struct AuthorAnswer: Answer {
     package var isThisMachine: Bool
 
     init(_ author: Author) { (self.name, self.isThisMachine) = (author.name, author.isThisMachine) }
+}
+
+/// What a deletion of a branch has left of it.
+package struct BranchDeletion: Answer {
+    /// The branch, if something of it is here that is held or waits for other changes; else nil.
+    package var remains: BranchAnswer?
 }
 
 package struct BranchList: Answer {

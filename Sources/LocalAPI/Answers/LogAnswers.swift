@@ -114,9 +114,9 @@ package struct StoredOperation: SparseAnswer {
         case .introduce(let introduction): (self.kind, self.device) = ("introduce", introduction.device?.description)
         case .branch(let statement):
             switch statement {
-            case .belongs(let id): (self.kind, self.branch) = ("branch-chain", id.description)
             case .closes(let id): (self.kind, self.branch) = ("branch-delete", id.description)
-            case .merges(let id): (self.kind, self.branch) = ("branch-merge", id.description)
+            case .merges(let id):
+                (self.kind, self.branch) = ("branch-merge", id?.description ?? Branch.mainName)
             case .opens(let opening):
                 (self.kind, self.branch, self.name) = ("branch-create", opening.id.description, opening.name)
             }

@@ -23,6 +23,8 @@ package struct StatusAnswer: Answer {
     package var inSync: Bool
     package var waiting: [WaitAnswer]
     package var forks: [ForkAnswer]
+    /// Branches that some machine has deleted that had not seen all of them.
+    package var branchesKept: [BranchAnswer]
     package var clock: Clock
     package var storeFailure: String?
     package var storeAdvice: String?
@@ -35,7 +37,13 @@ package struct StatusAnswer: Answer {
     }
 
     /// `listen`: where other machines reach this one; nil if no daemon runs.
-    init(_ node: NodeStatus, _ counts: WorkspaceCounts, listen: NetworkAddress?, _ backup: BackupStatus) {
+    init(
+        _ node: NodeStatus,
+        _ counts: WorkspaceCounts,
+        _ branchesKept: [Branch],
+        listen: NetworkAddress?,
+        _ backup: BackupStatus
+    ) {
         (self.workspace, self.user) = (node.workspace.description, node.user.description)
         (self.device, self.deviceName) = (node.device.description, node.deviceName)
         (self.replica, self.daemon, self.listen) = (node.replica?.description, listen != nil, listen?.description)
@@ -46,6 +54,7 @@ package struct StatusAnswer: Answer {
         (self.peers, self.inSync) = (node.peers.map { PeerAnswer($0) }, node.isInSync)
         self.addresses = node.failingAddresses.map { AddressAnswer($0) }
         (self.waiting, self.forks) = (node.waits.map { WaitAnswer($0) }, node.forks.map { ForkAnswer($0) })
+        self.branchesKept = branchesKept.map { BranchAnswer($0) }
         let setBackFrom = node.clockSetBackFrom.map { Int64(clamping: $0.milliseconds) }
         self.clock = Clock(setBackFromMs: setBackFrom, confirmed: node.isClockConfirmed)
         let failure = node.storeFailure.map { PeerdError($0) }

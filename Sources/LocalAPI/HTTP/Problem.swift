@@ -105,7 +105,8 @@ package struct Problem: Answer, Error {
     private static func status(of code: PeerdError.Code) -> HTTPResponseStatus {
         switch code {
         case .noSuchObject, .noSuchMoment, .noSuchBranch: .notFound
-        case .conflictChanged, .wouldCloseCycle, .notASibling, .branchExists, .shownOnBranch: .conflict
+        case .conflictChanged, .wouldCloseCycle, .notASibling, .branchExists, .branchUnmerged, .shownOnBranch:
+            .conflict
         case .tooLarge: .payloadTooLarge
         case .invalidArgument, .tokenFromAnotherWorkspace, .tokenOfAnotherScope, .wrongType, .importInvalid,
             .inviteInvalid, .inviteSpent, .cannotInvite, .joinRefused:

@@ -15,10 +15,7 @@ struct BranchRoutes: Sendable {
             Route(.GET, "/api/branches/{id}") { request in
                 BranchAnswer(try await self.workspace.branch(request.parameters[0]))
             },
-            Route(.DELETE, "/api/branches/{id}") { request in
-                try await self.workspace.deleteBranch(try await self.workspace.branch(request.parameters[0]).id)
-                return Response.noContent
-            },
+            Route(.DELETE, "/api/branches/{id}", query: .only(["discard"])) { try await self.delete($0) },
             Route(.GET, "/api/branches/{id}/conflicts", query: .only(["into"])) { try await self.conflicts($0) },
             Route(.POST, "/api/branches/{id}/merge") { try await self.merge($0) },
         ]
@@ -35,6 +32,13 @@ struct BranchRoutes: Sendable {
             at: try moment.map { try Moment($0) }
         )
         return Created(BranchAnswer(branch), at: "/api/branches/\(branch.id)")
+    }
+
+    private func delete(_ request: Request) async throws -> BranchDeletion {
+        let branch = try await self.workspace.branch(request.parameters[0])
+        let discards = try request.head.query.flag("discard")
+        let rest = try await self.workspace.deleteBranch(branch.id, discardingUnmerged: discards)
+        return BranchDeletion(remains: rest.map { BranchAnswer($0) })
     }
 
     private func conflicts(_ request: Request) async throws -> MergeConflictList {

@@ -104,6 +104,12 @@ package struct ServerDescription: Sendable {
 
 extension Workspace {
     func status(_ server: ServerDescription) async throws -> StatusAnswer {
-        StatusAnswer(try await self.nodeStatus(), try await self.counts(), listen: server.listen, self.backupStatus())
+        StatusAnswer(
+            try await self.nodeStatus(),
+            try await self.counts(),
+            try await self.branchesDeletedElsewhere(),
+            listen: server.listen,
+            self.backupStatus()
+        )
     }
 }

@@ -125,10 +125,17 @@ struct PlanAuthors {
         let coarse = Stamp(milliseconds: wall.shown(self.plan.traits).milliseconds)
         var stamp = max(coarse, highest.successor ?? highest)
         let applied = verdicts.stamps.keys.map { history.changes[$0] }
-        let news = applied.filter { !author.covered.contains($0.hash) }
+        var edits = planned.map { self.edit($0) }
+        if self.plan.traits.contains(.branches) {
+            edits += PlanVocabulary.statements(ofChange: self.changes.changes.count)
+        }
+        // What is said of branches is about what the change names, be it for the first time or not.
+        let isAboutAll = edits.contains { $0.kind == .branch }
+        let own = author.tip.flatMap { history.number(of: $0) }.map { history.path(to: $0) } ?? []
+        let named = isAboutAll ? Set(own.map { history.changes[$0].hash }) : author.covered
+        let news = applied.filter { !named.contains($0.hash) }
         let extended = Set(news.compactMap(\.previous))
         var context = Set(news.filter { !extended.contains($0.hash) }.map(\.point)).sorted()
-        var edits = planned.map { self.edit($0) }
         if self.plan.traits.contains(.erasures) { edits = self.erasing(edits) }
         if let lie = self.lies[peer] {
             lie.distort(
@@ -184,9 +191,8 @@ struct PlanAuthors {
         let chain = self.chains[author.chain]
         var introduction: [Edit] = []
         if author.tip == nil {
-            introduction.append(.introduce(chain.device.introduction(nonce: chain.nonce)))
             let branch = self.plan.traits.contains(.branches) ? PlanVocabulary.branch(ofChain: author.chain) : nil
-            if let branch { introduction.append(.branch(.belongs(branch))) }
+            introduction.append(.introduce(chain.device.introduction(nonce: chain.nonce, branch: branch)))
         }
         let change = self.changes.append(
             chain.replica,

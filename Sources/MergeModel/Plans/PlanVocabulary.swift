@@ -46,8 +46,22 @@ package enum PlanVocabulary {
     }
 
     /// The branch of the workspace that a chain belongs to where there are branches; nil for the main timeline.
+    ///
+    /// The two branches are of two users.
     package static func branch(ofChain chain: Int) -> BranchID? {
-        chain % 3 == 0 ? nil : BranchID(bytes: Bytes16(high: 9, low: UInt64(chain % 3)))
+        let users = [TestDevice.user, TestDevice.otherUser]
+        return chain % 3 == 0 ? nil : BranchID(of: users[chain % 3 - 1], nonce: UInt64(chain % 3))
+    }
+
+    /// What a change says of branches where there are any: one of three merges a timeline, and one of seven gives a
+    /// branch up, by right or without.
+    static func statements(ofChange number: Int) -> [Edit] {
+        var statements: [Edit] = []
+        if number % 3 == 0 { statements.append(.branch(.merges(self.branch(ofChain: number / 3 % 3)))) }
+        if number % 7 == 0, let branch = self.branch(ofChain: 1 + number / 7 % 2) {
+            statements.append(.branch(.closes(branch)))
+        }
+        return statements
     }
 }
 

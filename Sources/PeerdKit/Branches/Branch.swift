@@ -21,6 +21,14 @@ public struct Branch: Identifiable, Hashable, Sendable {
     public let date: Date
     /// The number of its transactions that the timeline which it leaves has not taken in; merges are not counted.
     public let unmergedCount: Int
+    /// The machine that deleted the branch and had not seen all of it, so that it stays; nil if none has.
+    ///
+    /// Of several, it is the one that was heard of last.
+    public let deletedBy: Author?
+    /// The number of its transactions that no machine had seen that deleted it; zero if none has.
+    ///
+    /// Those that are held or wait for others are counted too.
+    public let unseenCount: Int
 
     /// The name that means the main timeline, which no branch can have.
     package static let mainName = "main"
@@ -43,15 +51,23 @@ extension Branch {
         if let parent {
             parentSeen = try transaction.closure(of: transaction.heads(of: parent))
         }
-        var count = 0
+        let closings = transaction.branches.closings(of: opening.id)
+        let closing = closings.last { $0.sequence <= transaction.progress(of: $0.segment).appliedSequence }
+        self.deletedBy = closing.map { Author(transaction.segment($0.segment).introduction, of: device) }
+        var (unmerged, unseen) = (UnmergedEdits(), UnmergedEdits())
         for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
-            guard progress.branch == opening.id, progress.hasApplied else { continue }
-            // The first change of a chain introduces its author, and is no transaction.
-            let merged = max(parentSeen.map { $0[segment] } ?? progress.countedSequence, 1)
-            count += try Self.editCount(on: segment, after: merged, through: progress.appliedSequence, in: &transaction)
+            guard progress.branch == opening.id else { continue }
+            if progress.hasApplied {
+                let merged = parentSeen.map { $0[segment] } ?? progress.countedSequence
+                try transaction.addEdits(to: &unmerged, on: segment, after: merged, through: progress.appliedSequence)
+            }
+            if closing != nil, progress.hasUnseenByClosings {
+                let (seen, last) = (progress.closedSequence, progress.storedSequence)
+                try transaction.addEdits(to: &unseen, on: segment, after: seen, through: last)
+            }
         }
-        self.unmergedCount = count
+        (self.unmergedCount, self.unseenCount) = (unmerged.changeCount, unseen.changeCount)
     }
 
     /// The nearest branch above that is not deleted; nil for the main timeline.
@@ -62,38 +78,16 @@ extension Branch {
         var (parent, met): (BranchID?, Set<BranchID>) = (opening.parent, [])
         while let next = parent, met.insert(next).inserted {
             guard let entry = transaction.branches[next] else { return nil }
-            if !entry.isClosed { return next }
+            if transaction.isOpen(next) { return next }
             parent = entry.opening.parent
         }
         return nil
     }
 
-    /// The number of changes that do more than take something in.
-    private static func editCount(
-        on segment: SegmentIndex,
-        after merged: UInt64,
-        through last: UInt64,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Int {
-        var (count, next) = (0, merged + 1)
-        while next <= last {
-            let run = try transaction.loadRun(of: segment, from: next, limits: RunLimits(), signed: false)
-            guard let run, !run.changes.isEmpty else { throw .damaged("a change is missing from the log") }
-            for change in run.changes.prefix(Int(clamping: last - next + 1)) {
-                let operations = run.operations[change.operationRange]
-                if !operations.allSatisfy({ run.isMergeNote($0) }) { count += 1 }
-            }
-            next = run.lastSequence + 1
-        }
-        return count
-    }
-
     /// The branch that a name or an id means.
     static func find(_ text: String, in transaction: borrowing some StoreTransaction) throws -> BranchTable.Entry {
-        if let id = BranchID(text: text), let entry = transaction.branches[id], !entry.isClosed {
-            return entry
-        }
-        let named = transaction.branches.all.filter { !$0.isClosed && $0.opening.name == text }
+        if let id = BranchID(text: text), let entry = transaction.openBranch(id) { return entry }
+        let named = transaction.openBranches.filter { $0.opening.name == text }
         guard named.count <= 1 else {
             let ids = named.map(\.opening.id.description).joined(separator: ", ")
             throw PeerdError(
@@ -104,14 +98,5 @@ extension Branch {
         }
         guard let entry = named.first else { throw PeerdError(noBranch: text) }
         return entry
-    }
-}
-
-extension Run {
-    fileprivate func isMergeNote(_ operation: CRDTCore.Operation) -> Bool {
-        guard operation.kind == .branch else { return false }
-        let statement = try? BranchStatement(decoding: self.payload[operation.payloadRange])
-        if case .merges? = statement { return true }
-        return false
     }
 }

@@ -4,14 +4,14 @@ internal import Foundation
 internal import Persistence
 
 extension Workspace {
-    /// Returns all branches that are not deleted, in the order of their names.
+    /// Returns all branches that are not deleted, or not all of them, in the order of their names.
     ///
     /// - Throws: ``PeerdError`` with `closed`, or if the disk fails; `CancellationError`.
     /// - Complexity: O(*b* *l* + *n*) for *b* branches, *l* chains and *n* operations that are not merged.
     public func branches() async throws -> [Branch] {
         try await self.reading { transaction in
             var branches: [Branch] = []
-            for entry in transaction.branches.all where !entry.isClosed {
+            for entry in transaction.openBranches {
                 branches.append(try Branch(entry, readBy: self.identity.device, in: &transaction))
             }
             return branches.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
@@ -47,7 +47,7 @@ extension Workspace {
         try Self.check(branchName: name)
         let id = try await self.write { transaction in
             try transaction.readingStore { store in
-                guard !store.branches.all.contains(where: { !$0.isClosed && $0.opening.name == name }) else {
+                guard !store.openBranches.contains(where: { $0.opening.name == name }) else {
                     throw PeerdError(
                         .branchExists,
                         "There is a branch “\(name)” already.",
@@ -83,12 +83,39 @@ extension Workspace {
     /// Deletes a branch.
     ///
     /// What was merged of it stays. What was not merged stays in the history and counts nowhere, except on branches of
-    /// this branch.
+    /// this branch. What other machines wrote on the branch and is not here yet is not deleted: with it the branch is
+    /// listed again, on all machines, and ``Branch/deletedBy`` says why.
     ///
-    /// - Throws: ``PeerdError`` with `noSuchBranch`, or as ``write(_:)`` does.
-    public func deleteBranch(_ branch: BranchID) async throws {
+    /// - Parameters:
+    ///   - branch: the branch.
+    ///   - discardingUnmerged: whether to delete it if it has edits that count on no other timeline.
+    /// - Returns: the branch if it stays, since something of it is here that is held or waits for other changes;
+    ///   otherwise nil.
+    /// - Throws: ``PeerdError`` with `noSuchBranch`, `branchUnmerged`, or as ``write(_:)`` does.
+    @discardableResult
+    public func deleteBranch(_ branch: BranchID, discardingUnmerged: Bool = false) async throws -> Branch? {
         try await self.write { transaction in
-            try transaction.translating { local throws(WriteRefusal) in try local.closeBranch(branch) }
+            try transaction.translating { local throws(WriteRefusal) in
+                try local.closeBranch(branch, discardsUnmerged: discardingUnmerged)
+            }
+        }
+        return try await self.reading { transaction in
+            try transaction.openBranch(branch).map { entry in
+                try Branch(entry, readBy: self.identity.device, in: &transaction)
+            }
+        }
+    }
+
+    /// Returns the branches that stay although some machine has deleted them: it had not seen all of them.
+    ///
+    /// - Complexity: O(*b* + *l*) for *b* branches and *l* chains, and as for ``branches()`` for those that it returns.
+    package func branchesDeletedElsewhere() async throws -> [Branch] {
+        try await self.reading { transaction in
+            var branches: [Branch] = []
+            for entry in transaction.openBranches where transaction.isGivenUp(entry.opening.id) {
+                branches.append(try Branch(entry, readBy: self.identity.device, in: &transaction))
+            }
+            return branches
         }
     }
 

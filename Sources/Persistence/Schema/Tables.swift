@@ -3,8 +3,8 @@ extension Schema {
     static let tables = """
         -- Segments by number, from 0 without gaps: stretches of replicas' chains without a fork. One that has a parent
         -- hangs on a change of that segment, which has a lower number. "branch" is the branch that a segment belongs
-        -- to, NULL for the main timeline, and "merged_sequence" how far it counts there. Stamps and sequences are
-        -- unsigned; SQLite shows them signed.
+        -- to, NULL for the main timeline, "merged_sequence" how far it counts there, and "closed_sequence" how far it
+        -- was given up. Stamps and sequences are unsigned; SQLite shows them signed.
         CREATE TABLE segment (
             segment INTEGER PRIMARY KEY,
             replica BLOB NOT NULL,
@@ -25,7 +25,8 @@ extension Schema {
             checkpoint_number INTEGER NOT NULL,
             first_raised INTEGER,
             branch BLOB,
-            merged_sequence INTEGER NOT NULL DEFAULT 0
+            merged_sequence INTEGER NOT NULL DEFAULT 0,
+            closed_sequence INTEGER NOT NULL DEFAULT 0
         );
         CREATE INDEX segment_replica ON segment (replica);
 
@@ -95,7 +96,7 @@ extension Schema {
             is_settled INTEGER NOT NULL DEFAULT 0
         );
 
-        -- The log: what opens and closes branches.
+        -- The log: what opens, closes and merges branches.
         CREATE TABLE branch (
             branch INTEGER PRIMARY KEY,
             segment INTEGER NOT NULL,

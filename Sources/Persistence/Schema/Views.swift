@@ -89,15 +89,15 @@ extension Schema {
         JOIN operation ON operation.operation
             = change.operation + iif(side.past, json_extract(write.value, '$[2]'), register.idx);
 
-        -- The branches that are not deleted. A statement about a branch has a byte that says what it does, and the
-        -- id; that of an opening goes on with the id of the branch that it leaves behind a 1, or with a 0, and with
+        -- The branches that are not deleted, or of which something is here that nobody had seen who deleted them. A
+        -- statement about a branch has a byte that says what it does, and the id; that of an opening goes on with the id of the branch that it leaves behind a 1, or with a 0, and with
         -- the name behind the number of its bytes, seven bits a byte. Of several openings of one branch the lowest
         -- counts.
         CREATE VIEW branches (id, name, parent, author, created_at) AS
         WITH
             opening AS (
                 SELECT substr(statement, 2, 16) AS id, min(statement) AS statement, segment, sequence FROM branch
-                WHERE substr(statement, 1, 1) = x'01' GROUP BY 1
+                WHERE substr(statement, 1, 1) = x'00' GROUP BY 1
             ),
             part AS (
                 SELECT opening.*, substr(statement, 18, 1) = x'01' AS is_nested,
@@ -128,7 +128,12 @@ extension Schema {
         JOIN change ON change.segment = size.segment AND change.sequence = size.sequence
         WHERE NOT EXISTS (
             SELECT * FROM branch
-            WHERE substr(branch.statement, 1, 1) = x'02' AND substr(branch.statement, 2, 16) = size.id
+            JOIN segment AS closer ON closer.segment = branch.segment AND closer.applied_sequence >= branch.sequence
+            WHERE substr(branch.statement, 1, 1) = x'01' AND substr(branch.statement, 2, 16) = size.id
+        ) OR EXISTS (
+            SELECT * FROM segment AS part
+            WHERE part.branch = size.id AND part.stored_sequence > coalesce(part.parent_sequence, 0)
+                AND part.stored_sequence > part.closed_sequence
         );
 
         -- The writes to properties on branches that the main timeline has not taken in. Once it has, they are in

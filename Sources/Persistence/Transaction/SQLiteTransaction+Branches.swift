@@ -10,7 +10,7 @@ extension SQLiteTransaction {
         self.segments.add(record)
     }
 
-    /// Reads what opens and closes branches.
+    /// Reads what opens, closes and merges branches.
     func loadBranches() throws(StoreError) {
         let records = try self.statements[.allBranches].rows { row throws(StoreError) in
             let author = try self.point(row, at: 0)

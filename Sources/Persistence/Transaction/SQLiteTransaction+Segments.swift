@@ -91,7 +91,7 @@ extension SQLiteTransaction {
         let storedHash = try statement.hash(8)
         var record = SegmentRecord(id: id, origin: storedHash)
         if let origin = try self.origin(statement, of: id) {
-            record = SegmentRecord(id: id, introduction: nil, branch: nil, origin: origin, previous: storedHash)
+            record = SegmentRecord(id: id, introduction: nil, origin: origin, previous: storedHash)
         }
         record.storedSequence = statement.bits(7)
         record.appliedSequence = statement.bits(9)
@@ -105,8 +105,8 @@ extension SQLiteTransaction {
         else { throw .damaged("a segment in the database counts checkpoints that cannot be") }
         record.trail.checkpointNumber = number
         record.firstRaised = statement.isNull(12) ? nil : statement.bits(12)
-        record.branch = statement.isNull(15) ? nil : BranchID(bytes: try statement.bytes16(15))
-        record.mergedSequence = statement.bits(16)
+        record.mergedSequence = statement.bits(15)
+        record.closedSequence = statement.bits(16)
         if !statement.isNull(2) {
             do throws(WireError) {
                 record.introduction = try Introduction(decoding: statement.bytes(2)[...])
@@ -116,7 +116,8 @@ extension SQLiteTransaction {
         }
         guard record.storedSequence <= Limits.sequenceMax, record.appliedSequence <= record.storedSequence,
             record.appliedSequence >= record.firstSequence - 1,
-            record.mergedSequence <= record.appliedSequence || record.branch == nil
+            record.mergedSequence <= record.appliedSequence || record.branch == nil,
+            record.closedSequence <= record.appliedSequence
         else { throw .damaged("a segment in the database counts changes that cannot be") }
         return record
     }
@@ -166,11 +167,12 @@ extension SQLiteTransaction {
             statement.bind(9, record.trail.checkpointNumber)
             statement.bind(10, record.branch?.bytes)
             statement.bind(11, record.mergedSequence)
+            statement.bind(12, record.closedSequence)
             if change.original == nil {
-                statement.bind(12, record.id.bytes)
-                statement.bind(13, record.origin?.parent)
-                statement.bind(15, record.origin?.firstHash.bytes)
-                statement.bind(16, record.origin?.siblingHash.bytes)
+                statement.bind(13, record.id.bytes)
+                statement.bind(14, record.origin?.parent)
+                statement.bind(16, record.origin?.firstHash.bytes)
+                statement.bind(17, record.origin?.siblingHash.bytes)
             }
             try statement.run()
             if record.introduction != change.original?.introduction, let introduction = record.introduction {

@@ -126,8 +126,14 @@ package final class CostlyMember {
 
     /// A chain's next changes, after an introduction if they are its first.
     ///
-    /// `forking`: the changes are not the chain's end, so that the next ones fork it.
-    package func run(_ drafts: [Draft], on number: Int = 0, forking: Bool = false) -> Message {
+    /// `branch`: what a chain belongs to that begins; nil for the main timeline. `forking`: the changes are not the
+    /// chain's end, so that the next ones fork it.
+    package func run(
+        _ drafts: [Draft],
+        on number: Int = 0,
+        of branch: BranchID? = nil,
+        forking: Bool = false
+    ) -> Message {
         let nonce = Bytes16(high: 7, low: UInt64(number))
         var chain =
             self.chains[number]
@@ -145,7 +151,7 @@ package final class CostlyMember {
         chain.isForked = chain.isForked || forking
         if chain.lastSequence == 0 {
             builder.beginChange(stamp: self.stamp(nil), context: [], blinding: self.entropy.bytes(16))
-            builder.append(.introduce(self.identity.introduction(nonce: nonce)))
+            builder.append(.introduce(self.identity.introduction(nonce: nonce, branch: branch)))
         }
         for draft in drafts {
             builder.beginChange(

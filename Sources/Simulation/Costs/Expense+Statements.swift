@@ -18,10 +18,52 @@ extension Expense {
             Expense("branch: 500 chains on 500 open branches") { member in
                 self.runs(member, (0..<500).map { .branch(.opens(self.opening(member, $0))) })
                     + (1...500).map { number in
-                        let edits: [Edit] = [.branch(.belongs(self.branch(member, number))), self.touch(number)]
-                        return member.run([Draft(edits: edits)], on: number)
+                        member.run([Draft(edits: [self.touch(number)])], on: number, of: self.branch(member, number))
                     }
             },
+            Expense("branch: 10,000 merges of 1,000 chains of one", after: self.chainsOfOneBranch) { member in
+                self.statements(member, 10_000, .merges(self.branch(member, 0)))
+            },
+            Expense("branch: 10,000 closings of 1,000 chains of one", after: self.chainsOfOneBranch) { member in
+                self.statements(member, 10_000, .closes(self.branch(member, 0)))
+            },
+            Expense("branch: 60,000 merges of branches that nobody knows, in one go", after: self.chainsOfOneBranch) {
+                member in
+                self.runs(member, (0..<60_000).map { .branch(.merges(self.branch(member, $0 + 1))) })
+            },
+            Expense("branch: 1,000 that are merged one into the other, and the last") { member in
+                let opened = self.runs(member, (0..<1_000).map { .branch(.opens(self.opening(member, $0))) })
+                let nested = (1..<1_001).map { number in
+                    let other = self.point(member.head(of: number - 1))
+                    let statement = Edit.branch(.merges(number > 1 ? self.branch(member, number - 1) : nil))
+                    let draft = Draft(edits: [statement, self.touch(number)], context: [other])
+                    return member.run([draft], on: number, of: self.branch(member, number))
+                }
+                let last = Draft(
+                    edits: [.branch(.merges(self.branch(member, 1_000)))],
+                    context: [self.point(member.head(of: 1_000))]
+                )
+                return opened + nested + [member.run([last])]
+            },
+            Expense(
+                "branch: a chain that sees 5,000 merges of another, one by one",
+                after: { member in
+                    self.chainsOfOneBranch(member) + self.statements(member, 5_000, .merges(self.branch(member, 0)))
+                },
+                { member in
+                    let first = member.head(of: 0).sequence - 4_999
+                    let replica = member.head(of: 0).replica
+                    return (0..<5).map { part in
+                        let drafts = (0..<1_000).map { number in
+                            let sequence = first + UInt64(1_000 * part + number)
+                            let name = ChangeName(member.hash(of: sequence, on: 0))
+                            let point = Point(replica: replica, sequence: sequence, name: name)
+                            return Draft(edits: [self.touch(number)], context: [point])
+                        }
+                        return member.run(drafts, on: 5_000)
+                    }
+                }
+            ),
             Expense("undo: 60,000 of a change that nobody knows") { member in
                 let undo = Undo(replica: member.unknownReplica(), sequence: 1, hash: .zero, isRedo: false)
                 return self.runs(member, (0..<60_000).map { _ in .undo(undo) })
@@ -65,6 +107,24 @@ extension Expense {
         messages.map { message in
             guard case .run(let run) = message else { return message }
             return .run(run.erasing(Set(run.operations.indices), SodiumCryptography())?.run ?? run)
+        }
+    }
+
+    /// A branch with a thousand chains.
+    private static func chainsOfOneBranch(_ member: CostlyMember) -> [Message] {
+        self.runs(member, [.branch(.opens(self.opening(member, 0)))])
+            + (1...1_000).map { number in
+                member.run([Draft(edits: [self.touch(number)])], on: number, of: self.branch(member, 0))
+            }
+    }
+
+    /// Changes of the main timeline that each name another of a thousand chains, and say something of it.
+    private static func statements(_ member: CostlyMember, _ count: Int, _ statement: BranchStatement) -> [Message] {
+        stride(from: 0, to: count, by: 1_000).map { start in
+            let drafts = (start..<min(start + 1_000, count)).map { number in
+                Draft(edits: [.branch(statement)], context: [self.point(member.head(of: 1 + number % 1_000))])
+            }
+            return member.run(drafts)
         }
     }
 

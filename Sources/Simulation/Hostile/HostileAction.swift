@@ -12,6 +12,8 @@ package enum HostileAction: Hashable, Sendable {
     case withhold
     /// Claims changes that do not exist: of the victim itself, of others, and of replicas nobody knows.
     case claim
+    /// A change that names the last change of every chain that it knows, of branches too, and merges none of these.
+    case name(HostileChange)
     /// A change that had seen one that exists nowhere.
     case orphan(HostileChange)
     /// A change stamped ahead of the true time; nil for the last stamp of all.

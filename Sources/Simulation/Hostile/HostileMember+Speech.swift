@@ -51,8 +51,8 @@ extension HostileMember {
     /// What is said for an action.
     func speech(for action: HostileAction, on session: HostileSession, at time: VirtualTime) -> [Utterance] {
         switch action {
-        case .write(let change), .equivocate(let change, _, _, _), .orphan(let change), .stampAhead(let change, _),
-            .backdate(let change):
+        case .write(let change), .name(let change), .equivocate(let change, _, _, _), .orphan(let change),
+            .stampAhead(let change, _), .backdate(let change):
             return self.wholeChain(change.chain).map { .message(.run($0)) }
         case .fork(let change, let count): return self.forks(change, count, at: time)
         case .restamp(let isOwn, let count): return self.restamps(isOwn, count, at: time)

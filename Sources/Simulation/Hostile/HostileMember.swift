@@ -83,6 +83,13 @@ final class HostileMember {
         self.machine.look { transaction throws(StoreError) in try Frontier(of: &transaction) } ?? Frontier()
     }
 
+    /// What that was, as a context of another of its chains names it.
+    func heads(besides chain: Int) -> [Point] {
+        self.frontier().entries
+            .filter { $0.sequence > 0 && $0.replica != self.chains[chain]?.replica }
+            .map { Point(replica: $0.replica, sequence: $0.sequence, name: ChangeName($0.hash)) }
+    }
+
     /// The stored runs of a replica: of all its forks, or of the first segment up to a sequence.
     func storedRuns(of replica: ReplicaID, upTo last: UInt64? = nil) -> [Run] {
         self.machine.look { transaction throws(StoreError) -> [Run] in

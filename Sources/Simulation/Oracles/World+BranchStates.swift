@@ -7,6 +7,8 @@ internal import Persistence
 struct BranchStates: Hashable {
     /// What is applied, by what every machine calls it: a branch shows that.
     private var applied: Set<FrontierEntry> = []
+    /// What is stored: that may keep a branch open.
+    private var stored: Frontier
     private(set) var branches: [Branch] = []
 
     struct Branch: Hashable {
@@ -16,10 +18,12 @@ struct BranchStates: Hashable {
     }
 
     init(of transaction: inout some StoreTransaction) throws(StoreError) {
+        self.stored = try Frontier(of: &transaction)
         for entry in transaction.branches.all {
             var state = HistoryState(try transaction.view(of: entry.opening.id), of: transaction)
             let export = try StateExport.json(of: &state)
-            self.branches.append(Branch(opening: entry.opening, isClosed: entry.isClosed, export: export))
+            let isClosed = !transaction.isOpen(entry.opening.id)
+            self.branches.append(Branch(opening: entry.opening, isClosed: isClosed, export: export))
         }
         guard !self.branches.isEmpty else { return }
         for segment in transaction.segmentIndices {
@@ -32,7 +36,7 @@ struct BranchStates: Hashable {
     }
 
     /// Whether both have the same to show.
-    func isAt(_ other: BranchStates) -> Bool { self.applied == other.applied }
+    func isAt(_ other: BranchStates) -> Bool { self.applied == other.applied && self.stored == other.stored }
 
     /// How another store with the same changes shows a branch otherwise, in words; nil if it does not.
     func difference(from other: BranchStates) -> String? {
@@ -89,6 +93,10 @@ extension World {
             let history = try LogReading(of: &transaction, founder: founder, now: now).history
             let verdicts = history.verdicts()
             for branch in branches {
+                if let branch, transaction.isOpen(branch) != history.isOpen(branch, verdicts) {
+                    let name = transaction.branches[branch]?.opening.name ?? "\(branch)"
+                    return "\(name) is \(transaction.isOpen(branch) ? "open" : "closed") and should not be"
+                }
                 let actual = try VisibleObject.all(on: branch, in: &transaction)
                 let expected = VisibleObject.all(of: NaiveModel(history.madeOffline(on: branch, verdicts)))
                 guard let difference = World.difference(actual, expected) else { continue }

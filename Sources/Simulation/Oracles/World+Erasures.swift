@@ -80,7 +80,7 @@ extension World {
         let left = try transaction.supersededWrites(at: key, upTo: 1) { $0.ordinal < context.end(of: $0.segment) }
         guard !left.isEmpty else { return false }
         // What a branch shows stays as long as it does, and is noted.
-        if transaction.branches.open.isEmpty { return true }
+        if transaction.openBranches.isEmpty { return true }
         var pending = try transaction.erasures(after: nil)
         while let last = pending.last {
             if pending.contains(where: { $0.key == key }) { return false }

@@ -86,6 +86,7 @@ extension HostileAction {
         case .write(let written): return .write(mapped(written))
         case .equivocate(let written, let other, let step, let back):
             return .equivocate(mapped(written), other: other, change(step), back: back)
+        case .name(let written): return .name(mapped(written))
         case .orphan(let written): return .orphan(mapped(written))
         case .stampAhead(let written, let milliseconds): return .stampAhead(mapped(written), milliseconds: milliseconds)
         case .backdate(let written): return .backdate(mapped(written))

@@ -19,7 +19,7 @@ extension PlanGenerator {
     private mutating func hostileAction(_ fault: Fault, _ peer: Int, _ victim: Int) -> HostileAction {
         let change = HostileChange(chain: self.tape.below(3, .plan), step: self.hostileStep(peer))
         switch fault {
-        case .hostileWrite: return .write(change)
+        case .hostileWrite: return change.chain == 1 ? .name(change) : .write(change)
         case .equivocation:
             let others = (0..<self.plan.peerCount).filter { $0 != peer && $0 != victim }
             let other = others.isEmpty ? victim : self.tape.pick(others, .plan)

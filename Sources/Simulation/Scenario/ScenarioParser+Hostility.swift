@@ -28,6 +28,7 @@ extension ScenarioParser {
         case "replays": return .replay
         case "withholds": return .withhold
         case "claims": return .claim
+        case "names": return .name(try self.hostileChange(&line))
         case "orphans": return .orphan(try self.hostileChange(&line))
         case "stamps":
             if line.take("last") { return .stampAhead(try self.hostileChange(&line), milliseconds: nil) }

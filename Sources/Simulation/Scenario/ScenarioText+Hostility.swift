@@ -9,6 +9,7 @@ extension ScenarioText {
         case .replay: return "replays \(victim)"
         case .withhold: return "withholds \(victim)"
         case .claim: return "claims \(victim)"
+        case .name(let change): return "names \(victim)\(self.words(change))"
         case .orphan(let change): return "orphans \(victim)\(self.words(change))"
         case .stampAhead(let change, let milliseconds):
             let ahead = milliseconds.map { VirtualTime.milliseconds($0).word } ?? "last"

@@ -19,7 +19,7 @@ extension World {
         case .close(let branch):
             guard let branch = self.branch(branch, of: machine) else { return }
             let request = WriteRequest(id: self.work.nextRequestID()) { local throws(WriteRefusal) in
-                try local.closeBranch(branch)
+                try local.closeBranch(branch, discardsUnmerged: true)
             }
             self.handle(machine, .write([request]))
         }
@@ -30,7 +30,7 @@ extension World {
     /// The branch with a number that a store knows of and that is open; of several, the one with the lowest id.
     static func branch(_ number: Int, in transaction: borrowing some StoreTransaction) -> BranchID? {
         let name = World.name(ofBranch: number)
-        return transaction.branches.all.first { !$0.isClosed && $0.opening.name == name }?.opening.id
+        return transaction.openBranches.first { $0.opening.name == name }?.opening.id
     }
 
     private func branch(_ number: Int, of machine: Machine) -> BranchID? {

@@ -31,7 +31,7 @@ extension World {
         case .fork, .restamp:
             self.visit(victim, member, .perform(action))
             return
-        case .write(let plain), .orphan(let plain), .stampAhead(let plain, _), .backdate(let plain),
+        case .write(let plain), .name(let plain), .orphan(let plain), .stampAhead(let plain, _), .backdate(let plain),
             .equivocate(let plain, _, _, _):
             change = plain
         }
@@ -44,9 +44,8 @@ extension World {
         case .stampAhead(_, let milliseconds): draft.stamp = self.stamp(ahead: milliseconds)
         case .backdate:
             draft.stamp = Stamp(milliseconds: stamp.milliseconds - min(stamp.milliseconds, 60_000))
-            draft.context = member.frontier().entries
-                .filter { $0.sequence > 0 && $0.replica != member.chains[change.chain]?.replica }
-                .map { Point(replica: $0.replica, sequence: $0.sequence, name: ChangeName($0.hash)) }
+            draft.context = member.heads(besides: change.chain)
+        case .name: draft.context = member.heads(besides: change.chain)
         default: break
         }
         if case .equivocate(_, let other, let step, let back) = action {
@@ -256,7 +255,7 @@ extension HostileAction {
     /// The fault it is an occurrence of.
     package var fault: Fault {
         switch self {
-        case .write: .hostileWrite
+        case .write, .name: .hostileWrite
         case .equivocate: .equivocation
         case .replay: .replayedChanges
         case .withhold: .withheldChanges

@@ -144,7 +144,11 @@ struct BranchDeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "delete",
         abstract: "Delete a branch, here and on all machines.",
-        discussion: "What was merged of it stays. If it is the current one, commands act on main again.",
+        discussion: """
+            What was merged of it stays. Edits that nothing else has are deleted with it: in a terminal this asks, \
+            otherwise it needs --discard. What other machines wrote on it and is not here yet is not deleted: with it \
+            the branch is listed again, on all machines. If it is the current one, commands act on main again.
+            """,
         exitCodes: ExitStatus.commonWithObject
     )
 
@@ -153,7 +157,10 @@ struct BranchDeleteCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp(stringLiteral: branchHelp))
     var name: String
 
+    @Flag(name: .customLong("discard"), help: "Delete edits with it that nothing else has.")
+    var discards = false
+
     func run() async throws {
-        try await self.options.work(mayWrite: true) { try await $0.deleteBranch(self.name) }
+        try await self.options.work(mayWrite: true) { try await $0.deleteBranch(self.name, discards: self.discards) }
     }
 }

@@ -31,7 +31,7 @@ extension LogEntryAnswer {
         changes of these chains; within its own change also the earlier operations
             user       id of the user who wrote it
             kind       create, set, unset, move, delete, introduce, restamp, undo, redo, erase, redacted, \
-        branch-chain, branch-create, branch-delete, branch-merge, or unknown-N
+        branch-create, branch-delete, branch-merge, or unknown-N
             name       of the property whose earlier values are erased (erase), or of whose value only a hash is left \
         (redacted); of a new branch (branch-create)
             position   the place among its new siblings (move), which are ordered by position as bytes, then id. A \

@@ -74,16 +74,38 @@ extension Workplace {
         try self.output.show(result, result.merged ? "merged \(names.0) into \(names.1)" : isThere)
     }
 
-    func deleteBranch(_ name: String) async throws {
+    func deleteBranch(_ name: String, discards: Bool) async throws {
         guard !Branch.isMain(name) else { throw CommandFailure(.usage, "The main timeline cannot be deleted.") }
         let branch = try await self.branch(name)
-        try await self.caller.send(APIRequest(.delete, "api", "branches", branch.id))
+        let deletion = try await self.deletion(of: branch?.id ?? Branch.mainName, discards: discards)
+        if let remains = deletion.remains {
+            if self.output.isJSON { return try self.output.json(JSON(branch).with(["remains": remains])) }
+            try self.output.line("deleted what was known of \(branch.name)")
+            return try self.output.note(remains.keptSentence)
+        }
         // What is gone cannot be acted on.
         let wasCurrent = try self.currentBranch?.description == branch.id
         if wasCurrent { try CurrentBranch.save(nil, self.paths) }
         if self.output.isJSON { return try self.output.json(branch) }
         try self.output.line("deleted \(branch.name)")
         if wasCurrent { try self.output.note("It was the current branch; commands act on main now.") }
+    }
+
+    /// Deletes a branch; asks first if it has edits that nothing else has, and somebody can answer.
+    private func deletion(of id: String, discards: Bool) async throws -> BranchDeletion {
+        func request(_ discards: Bool) -> APIRequest {
+            APIRequest(.delete, "api", "branches", id, query: discards ? [("discard", "true")] : [])
+        }
+        do {
+            return try await self.caller.answer(request(discards))
+        } catch let problem as Problem where problem.code == "branch-unmerged" && !self.output.isJSON {
+            guard StandardStreams.canAsk else { throw problem }
+            let answer = StandardStreams.answer(to: "\(problem.message) Delete the branch with them? [y/N] ")
+            guard ["y", "yes"].contains(answer.lowercased()) else {
+                throw CommandFailure(.failure, "Nothing was deleted.")
+            }
+            return try await self.caller.answer(request(true))
+        }
     }
 
     /// The current branch as `status` shows it; nil for the main timeline.
@@ -133,12 +155,21 @@ extension BranchAnswer? {
 }
 
 extension BranchAnswer {
+    /// Why it stays although some machine has deleted it.
+    var keptSentence: String {
+        """
+        \(self.name) (\(self.id)) stays: \(PlainText.count(self.unseen, "transaction")) on it had not been seen by \
+        \(self.deletedBy?.name ?? "the machine") that deleted it. Merge it, or delete it here, too.
+        """
+    }
+
     fileprivate func row(isCurrent: Bool, _ names: [String: String]) -> [String] {
         [
             isCurrent ? "*" : "",
             self.name,
             "leaves \(self.parent.map { names[$0] ?? $0 } ?? Branch.mainName)",
-            self.unmerged == 0 ? "all merged" : "\(PlainText.count(self.unmerged, "transaction")) not merged",
+            (self.unmerged == 0 ? "all merged" : "\(PlainText.count(self.unmerged, "transaction")) not merged")
+                + (self.deletedBy.map { "; deleted by \($0.name), which had not seen \(self.unseen)" } ?? ""),
             "\(self.author.name), \(PlainText.time(self.timeMs))",
             self.id,
         ]

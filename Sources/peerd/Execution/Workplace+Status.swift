@@ -95,6 +95,7 @@ extension StatusAnswer {
         for address in self.addresses { rows.append(["address", address.sentence]) }
         for sentence in self.backup.sentences { rows.append(["backup", sentence]) }
         for wait in self.waiting { rows.append(["waiting", wait.sentence]) }
+        for branch in self.branchesKept { rows.append(["branch", branch.keptSentence]) }
         for fork in self.forks { rows.append(["forked", fork.sentence]) }
         for finding in self.clockFindings { rows.append(["clock", finding]) }
         if let storeFailure { rows.append(["store", "\(storeFailure) \(self.storeAdvice ?? "")"]) }

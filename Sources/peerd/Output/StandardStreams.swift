@@ -62,6 +62,15 @@ enum StandardStreams {
     }
 
     private static let inputDescriptor: Int32 = 0
+    /// Whether somebody sits there who can be asked.
+    static var canAsk: Bool { self.isTerminal(0) && self.isTerminal(self.errorDescriptor) }
+
+    /// Asks a question on standard error, and reads a line.
+    static func answer(to question: String) -> String {
+        self.error(TerminalText.line(question))
+        return (readLine() ?? "").trimmingCharacters(in: .whitespaces)
+    }
+
     private static let outputDescriptor: Int32 = 1
     private static let errorDescriptor: Int32 = 2
 

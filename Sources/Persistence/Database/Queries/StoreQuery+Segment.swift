@@ -4,21 +4,22 @@ extension StoreQuery {
         """
         SELECT segment, replica, introduction, parent_segment, parent_sequence, first_hash, sibling_hash,
         stored_sequence, stored_hash, applied_sequence, applied_stamp, recent, first_raised,
-        checkpoint_sequence, checkpoint_number, branch, merged_sequence FROM segment ORDER BY segment
+        checkpoint_sequence, checkpoint_number, merged_sequence, closed_sequence FROM segment ORDER BY segment
         """
     )
     static let insertSegment = StoreQuery(
         """
         INSERT INTO segment (segment, stored_sequence, stored_hash, applied_sequence, applied_stamp, recent,
-        first_raised, checkpoint_sequence, checkpoint_number, branch, merged_sequence, replica, parent_segment,
-        parent_sequence, first_hash, sibling_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        first_raised, checkpoint_sequence, checkpoint_number, branch, merged_sequence, closed_sequence, replica,
+        parent_segment, parent_sequence, first_hash, sibling_hash)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     )
     static let updateSegment = StoreQuery(
         """
         UPDATE segment SET stored_sequence = ?2, stored_hash = ?3, applied_sequence = ?4, applied_stamp = ?5,
         recent = ?6, first_raised = ?7, checkpoint_sequence = ?8, checkpoint_number = ?9, branch = ?10,
-        merged_sequence = ?11 WHERE segment = ?1
+        merged_sequence = ?11, closed_sequence = ?12 WHERE segment = ?1
         """
     )
     static let allRestamps = StoreQuery(

@@ -1,0 +1,53 @@
+/// What was written on a branch and counts on no other timeline.
+package struct UnmergedEdits: Hashable, Sendable {
+    /// The changes that do more than say something of branches.
+    package var changeCount = 0
+    /// What they are about.
+    package var objects: Set<ObjectID> = []
+
+    package init() {}
+}
+
+extension StoreTransaction {
+    /// What would count nowhere if a branch were given up.
+    ///
+    /// - Complexity: O(*b* *l* + *n*) for *b* open branches, *l* segments and *n* operations that are found.
+    package mutating func unmergedEdits(of branch: BranchID) throws(StoreError) -> UnmergedEdits {
+        var elsewhere = SeenSegments()
+        for other in self.openBranches where other.opening.id != branch {
+            elsewhere.formUnion(try self.closure(of: self.heads(of: other.opening.id)))
+        }
+        var edits = UnmergedEdits()
+        for segment in self.segmentIndices {
+            let progress = self.progress(of: segment)
+            guard progress.branch == branch, progress.hasApplied else { continue }
+            let counted = max(progress.countedSequence, elsewhere[segment])
+            try self.addEdits(to: &edits, on: segment, after: counted, through: progress.appliedSequence)
+        }
+        return edits
+    }
+
+    /// Adds what the changes of a segment are about that come after one of them, up to another.
+    package mutating func addEdits(
+        to edits: inout UnmergedEdits,
+        on segment: SegmentIndex,
+        after first: UInt64,
+        through last: UInt64
+    ) throws(StoreError) {
+        var next = max(first + 1, self.progress(of: segment).firstSequence)
+        while next <= last {
+            let run = try self.loadRun(of: segment, from: next, limits: RunLimits(), signed: false)
+            guard let run, !run.changes.isEmpty else { throw .damaged("a change is missing from the log") }
+            for change in run.changes.prefix(Int(clamping: last - next + 1)) {
+                let operations = run.operations[change.operationRange]
+                if operations.contains(where: { $0.kind != .branch && $0.kind != .introduce }) {
+                    edits.changeCount += 1
+                }
+                for operation in operations where operation.kind.hasObject {
+                    edits.objects.insert(run.objects[Int(operation.object)])
+                }
+            }
+            next = run.lastSequence + 1
+        }
+    }
+}
