@@ -211,14 +211,15 @@ package struct NaiveHistory: Sendable {
     private func context(of number: Int, _ verdicts: Verdicts) -> Set<Int> {
         let previous = self.changes[number].previous.flatMap { self.numbers[$0] }
         let timelines = self.merged(by: number).union([self.branch(of: number)])
-        var context = previous.flatMap { verdicts.contexts[$0] } ?? []
+        let inherited = previous.flatMap { verdicts.contexts[$0] } ?? []
+        var context = inherited
         if let previous { context.formUnion(self.path(to: previous)) }
-        for named in self.named(by: number) where timelines.contains(self.branch(of: named)) {
-            for seen in self.path(to: named) {
-                context.insert(seen)
-                if !self.merged(by: seen).isEmpty { context.formUnion(verdicts.contexts[seen] ?? []) }
-            }
-        }
+        let named = self.named(by: number)
+        for seen in named where timelines.contains(self.branch(of: seen)) { context.formUnion(self.path(to: seen)) }
+        // What others had merged is taken in with their merges.
+        let merges = context.subtracting(inherited).filter { !self.merged(by: $0).isEmpty }
+        let merged = merges.reduce(into: Set<Int>()) { $0.formUnion(verdicts.contexts[$1] ?? []) }
+        for seen in named where merged.contains(seen) { context.formUnion(self.path(to: seen)) }
         return context
     }
 

@@ -177,7 +177,9 @@ extension Merge {
             other.closedSequence = seen[segment]
             try transaction.setSegment(other, at: segment)
         }
-        if let own = record.branch, branches.contains(own) { record.closedSequence = place.sequence }
+        if let own = record.branch, branches.contains(own) {
+            record.closedSequence = max(record.closedSequence, place.sequence)
+        }
     }
 
     /// Finds anew what is given up of branches, after changes were withdrawn.

@@ -115,35 +115,57 @@ extension StoreTransaction {
         }
     }
 
+    /// The same, noting what was news, and the last change of each stretch of it that merges something.
+    private func cover(
+        _ place: SegmentPoint,
+        in context: inout SeenSegments,
+        noting news: inout SeenSegments,
+        merges: inout [SegmentPoint]
+    ) {
+        let branches = self.branches
+        var next: SegmentPoint? = place
+        while let place = next {
+            let before = context[place.segment]
+            guard place.sequence > 0, context.raise(place.segment, to: place.sequence) else { return }
+            _ = news.raise(place.segment, to: place.sequence)
+            if let last = branches.lastMerging(on: place.segment, after: before, through: place.sequence) {
+                merges.append(SegmentPoint(segment: place.segment, sequence: last))
+            }
+            next = self.origin(of: place.segment)?.parent
+        }
+    }
+
     /// Takes what some changes of a segment name into the context of the last of them, noting what was news.
     ///
-    /// A change of another timeline counts if the change that names it says that it merges that timeline; else it is
-    /// merely known. Whoever has seen such a merge has seen all that it merged.
-    ///
-    /// - Complexity: O(*n* log *m*) for *n* named changes.
+    /// Returns how much they name.
     mutating func extend(
         _ context: inout SeenSegments,
         noting news: inout SeenSegments,
         by changes: ClosedRange<UInt64>,
         of segment: SegmentIndex
     ) throws(StoreError) -> Int {
-        var (count, last) = (0, changes.lowerBound - 1)
-        let mergings = self.branches.mergings(on: segment, after: last, through: changes.upperBound)
-        var ends = Set(mergings.map(\.sequence)).union([changes.upperBound])
-        ends.formUnion(mergings.map { $0.sequence - 1 }.filter { $0 > last })
-        for end in ends.sorted() {
-            let points = try self.contexts(of: segment, after: last, through: end)
+        var (count, next) = (0, changes.lowerBound)
+        while next <= changes.upperBound {
+            // Where nobody has merged anything, it does not matter which of the changes names what.
+            let end = self.branches.hasMergings ? next : changes.upperBound
             var places: [SegmentPoint] = []
-            for point in points {
+            for point in try self.contexts(of: segment, after: next - 1, through: end) {
+                count += 1
                 if let place = try self.place(of: point) { places.append(place) }
             }
             try self.extend(&context, noting: &news, by: places, of: SegmentPoint(segment: segment, sequence: end))
-            (count, last) = (count + points.count, end)
+            next = end + 1
         }
         return count
     }
 
-    /// The same for what one change names.
+    /// Takes what a change names into its context.
+    ///
+    /// That is what it names of its own timeline, and of those that it says it merges. What it names of others was
+    /// taken in if it sees for the first time a change that had merged it; else it is merely known.
+    ///
+    /// - Complexity: O(*n* log *m*) for *n* named changes; where it names changes of other timelines, and sees others
+    ///   that merge something, as many steps as there are pairs of these.
     mutating func extend(
         _ context: inout SeenSegments,
         noting news: inout SeenSegments,
@@ -151,31 +173,23 @@ extension StoreTransaction {
         of change: SegmentPoint
     ) throws(StoreError) {
         guard !places.isEmpty else { return }
-        let branches = self.branches
         let own = self.progress(of: change.segment).branch
-        let mergings = branches.mergings(on: change.segment, after: change.sequence - 1, through: change.sequence)
-        let merged = Set(mergings.map(\.branch))
+        let said = self.branches.mergings(on: change.segment, after: change.sequence - 1, through: change.sequence)
+        let merged = Set(said.map(\.branch))
+        var (merges, others): ([SegmentPoint], [SegmentPoint]) = ([], [])
         for place in places {
             let branch = self.progress(of: place.segment).branch
-            guard branch == own || merged.contains(branch) else { continue }
-            var next: SegmentPoint? = place
-            while let place = next {
-                let before = context[place.segment]
-                guard place.sequence > 0, context.raise(place.segment, to: place.sequence) else { break }
-                _ = news.raise(place.segment, to: place.sequence)
-                next = self.origin(of: place.segment)?.parent
-                guard branches.hasMergings,
-                    let last = branches.lastMerging(on: place.segment, after: before, through: place.sequence),
-                    last <= self.progress(of: place.segment).appliedSequence
-                else { continue }
-                let merged = try self.context(at: SegmentPoint(segment: place.segment, sequence: last))
-                var other = merged.next(from: SegmentIndex(rawValue: 0), beyond: context)
-                while let segment = other {
-                    _ = context.raise(segment, to: merged[segment])
-                    _ = news.raise(segment, to: merged[segment])
-                    guard segment.rawValue < .max else { break }
-                    other = merged.next(from: SegmentIndex(rawValue: segment.rawValue + 1), beyond: context)
-                }
+            if branch == own || merged.contains(branch) {
+                self.cover(place, in: &context, noting: &news, merges: &merges)
+            } else {
+                others.append(place)
+            }
+        }
+        for merge in merges where !others.isEmpty {
+            let taken = try self.context(at: merge)
+            for place in others where place.sequence <= taken[place.segment] {
+                var ignored: [SegmentPoint] = []
+                self.cover(place, in: &context, noting: &news, merges: &ignored)
             }
         }
     }

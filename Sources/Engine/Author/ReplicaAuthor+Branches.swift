@@ -32,28 +32,35 @@ extension ReplicaAuthor {
         try transaction.setFact(NodeFact.branchReplicas, bytes)
     }
 
-    /// The other timelines of changes that are to be named on a branch, where nobody has merged them who wrote there.
+    /// The other timelines of changes that are to be named, of which nobody else whom they name has merged these.
     ///
-    /// That is so for what the branch begins with.
+    /// That is so for what a branch begins with. `statements`: what is said of named changes in any case. `all`:
+    /// whether those count too that others have merged, since not one change names all of them.
     func timelines(
         of news: [Point],
-        besides branch: BranchID,
+        besides branch: BranchID?,
         _ statements: [Edit],
+        all: Bool,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> [BranchID?] {
         var known: Set<BranchID?> = [branch]
-        for case .branch(.merges(let other)) in statements { known.insert(other) }
+        var closed: Set<BranchID?> = []
+        for case .branch(let statement) in statements {
+            if case .merges(let other) = statement { known.insert(other) }
+            if case .closes(let other) = statement { closed.insert(other) }
+        }
         var (others, merged): ([SegmentPoint], SeenSegments) = ([], SeenSegments())
         for point in news {
             guard let place = try transaction.place(of: point), place.sequence > 0 else { continue }
             if known.contains(transaction.progress(of: place.segment).branch) {
-                merged.formUnion(try transaction.context(at: place))
+                if !all { merged.formUnion(try transaction.context(at: place)) }
             } else {
                 others.append(place)
             }
         }
         others.removeAll { $0.sequence <= merged[$0.segment] }
-        let timelines = Set(others.map { transaction.progress(of: $0.segment).branch }).subtracting(known)
+        let timelines = Set(others.map { transaction.progress(of: $0.segment).branch })
+            .subtracting(known).subtracting(closed)
         return timelines.sorted { $0.isListed(before: $1) }
     }
 

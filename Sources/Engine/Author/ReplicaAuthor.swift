@@ -167,13 +167,14 @@ struct ReplicaAuthor: ~Copyable {
         // What a branch begins with is merged by the first who writes on it, in a change that says nothing else; and
         // more than one change can say is said by some that do not either.
         let said = edits.filter(\.isAboutNamedChanges)
-        let begun =
-            try branch.map { branch throws(StoreError) in
-                try self.timelines(of: news, besides: branch, said, in: &transaction)
-            } ?? []
-        while news.count > Limits.contextEntryCountMax || !begun.isEmpty && !news.isEmpty {
+        let isLong = news.count > Limits.contextEntryCountMax
+        var others: [BranchID?] = []
+        if branch != nil || isLong {
+            others = try self.timelines(of: news, besides: branch, said, all: isLong, in: &transaction)
+        }
+        while news.count > Limits.contextEntryCountMax || !others.isEmpty && !news.isEmpty {
             let part = Array(news.prefix(Limits.contextEntryCountMax))
-            let statements = said + begun.map { .branch(.merges($0)) }
+            let statements = said + others.map { .branch(.merges($0)) }
             try self.append(statements, stamp, part, to: record.id, after: record, &merge, in: &transaction)
             guard let next = try self.nextStamp(on: index, in: &transaction) else { return nil }
             (record, stamp) = (transaction.segment(index), next)

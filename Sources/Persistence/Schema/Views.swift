@@ -90,9 +90,9 @@ extension Schema {
             = change.operation + iif(side.past, json_extract(write.value, '$[2]'), register.idx);
 
         -- The branches that are not deleted, or of which something is here that nobody had seen who deleted them. A
-        -- statement about a branch has a byte that says what it does, and the id; that of an opening goes on with the id of the branch that it leaves behind a 1, or with a 0, and with
-        -- the name behind the number of its bytes, seven bits a byte. Of several openings of one branch the lowest
-        -- counts.
+        -- statement about a branch has a byte that says what it does, and the id; that of an opening goes on with the
+        -- id of the branch that it leaves behind a 1, or with a 0, and with the name behind the number of its bytes,
+        -- seven bits a byte. Of several openings of one branch the lowest counts.
         CREATE VIEW branches (id, name, parent, author, created_at) AS
         WITH
             opening AS (

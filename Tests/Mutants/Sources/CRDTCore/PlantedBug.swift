@@ -170,6 +170,10 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case erasuresForgottenAtStart
     /// An edit of a branch shows on the main timeline at once.
     case branchCountsAtOnce
+    /// Who names a change of a branch has merged the branch.
+    case contextMergesBranches
+    /// A branch that somebody gives up is gone with what he had not seen of it.
+    case closingRemovesUnseen
     /// A merge takes in no branches of the branch.
     case nestedBranchesForgotten
     /// A merge takes in what was written on the branch after it, as far as it is here.

@@ -49,6 +49,8 @@ extension PlantedBug {
             .differencesAreNotMended,
             .erasuresForgottenAtStart,
             .branchCountsAtOnce,
+            .contextMergesBranches,
+            .closingRemovesUnseen,
             .nestedBranchesForgotten,
             .laterEditsMerged,
             .branchFollowsMain,

@@ -87,6 +87,8 @@ extension PlantedBug {
         case .missingTakenForNone: Victim("P22", "P22-made-again-without-what-is-missing")
         case .erasuresForgottenAtStart: Victim("P22", "P22-killed-erasure")
         case .branchCountsAtOnce: Victim("P36", "P36-two-machines", "P36-crash")
+        case .contextMergesBranches: Victim("P36", "P36-named")
+        case .closingRemovesUnseen: Victim("P36", "P36-deleted")
         case .nestedBranchesForgotten: Victim("P36", "P36-branch-of-a-branch")
         case .laterEditsMerged: Victim("P36", "P36-edits-after")
         case .branchFollowsMain: Victim("P36", "P36-two-machines", "P36-from-the-past")
