@@ -71,10 +71,28 @@ struct BranchRouteTests {
         for name in ["main", "", " a", "a\\n"] {
             #expect(try await self.ask(service, .POST, "/api/branches", #"{"name":"\#(name)"}"#).status == 422)
         }
-        #expect(try await self.ask(service, .DELETE, "/api/branches/a").status == 204)
+        #expect(listed.first?["deleted_by"] == .null && listed.first?["unseen"] == .int(0))
+        let deleted = try await self.ask(service, .DELETE, "/api/branches/a")
+        #expect(deleted.status == 200 && deleted.json == .object(["remains": .null]))
         let gone = try await self.ask(service, .DELETE, "/api/branches/\(below)")
         #expect(gone.status == 404 && gone.text("code") == "no-such-branch")
         #expect(try await self.ask(service, .DELETE, "/api/branches/main").status == 404)
+    }
+
+    @Test func `a branch with edits that nothing else has is deleted only if that is wanted`() async throws {
+        let service = try await self.service()
+        let id = try await self.made(service, "/api/objects", #"{"type":"item","properties":{"n":1}}"#)
+        let branch = try await self.made(service, "/api/branches", #"{"name":"b"}"#)
+        #expect(try await self.ask(service, .PUT, "/api/objects/\(id)/properties/n?branch=b", "2").status < 300)
+        let refused = try await self.ask(service, .DELETE, "/api/branches/b")
+        #expect(refused.status == 409 && refused.text("code") == "branch-unmerged")
+        let message = try #require(refused.text("message"))
+        #expect(message.contains(branch) && message.contains("1 transaction ") && message.contains(id))
+        #expect(try await self.ask(service, .GET, "/api/branches/b").status == 200)
+        #expect(try await self.ask(service, .DELETE, "/api/branches/b?discard=true").status == 200)
+        #expect(try await self.ask(service, .GET, "/api/branches/b").status == 404)
+        let status = try await self.ask(service, .GET, "/api/status")
+        #expect(status.json["branches_kept"] == .array([]))
     }
 
     @Test func `every edit of an object can go to a branch, and shows nowhere else`() async throws {

@@ -298,10 +298,38 @@ def test_who_deletes_the_current_branch_is_on_main_then(a, album):
     a.start()
     state = shown(a, "main")
     a.run("set", album, "title=Branch")
-    a.run("branch", "delete", "layout")
+    text = refusal(a, FAILURE, "branch", "delete", "layout")
+    check("1 transaction that nothing else has" in text and album in text and "--discard" in text, f"it says {text}")
+    check(a.json("status")["branch"]["name"] == "layout", "a branch is gone that was not deleted")
+    a.run("branch", "delete", "layout", "--discard")
     check(a.export() == state and a.json("status")["branch"] is None, "the deleted branch is still the current one")
     refusal(a, NO_SUCH_OBJECT, "branch", "switch", "layout")
     refusal(a, USAGE, "branch", "delete", "main")
+
+
+def test_a_branch_with_edits_that_its_deletion_had_not_seen_stays(both):
+    a, b, album, pages, new = both
+    agreement = Agreement()
+    agreement.settle([a, b])
+    a.stop()
+    b.stop()
+    b.run("branch", "switch", "layout")
+    b.run("set", album, "title=Unseen")
+    b.run("branch", "switch", "main")
+    a.run("branch", "delete", "layout", "--discard")
+    check(names(a) == [] and a.json("status")["branches_kept"] == [], "the branch is deleted there")
+    meet(a, b)
+    wait_until(lambda: "layout" in names(a), 30, "the branch is back")
+    agreement.settle([a, b])
+    for peer in (a, b):
+        check(peer.run("get", album, "title", "--at", "branch:layout") == "Unseen", "the unseen edit is there")
+        [kept] = peer.json("status")["branches_kept"]
+        check((kept["name"], kept["unseen"], kept["deleted_by"]["name"]) == ("layout", 1, "a"), f"status: {kept}")
+        check(kept["id"] in peer.run("status") and "deleted by a" in peer.run("branch", "list"), "it is named")
+        check(new in peer.run("tree", "--at", "branch:layout"), "what was seen of it is there, too")
+    b.run("branch", "delete", "layout", "--discard")
+    wait_until(lambda: names(a) == names(b) == [], 30, "whoever has seen all of it deletes it")
+    check(a.json("status")["branches_kept"] == [], "status of a deleted branch")
 
 
 def test_a_branch_from_the_past_begins_with_the_state_of_then(a):

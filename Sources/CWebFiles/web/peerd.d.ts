@@ -206,6 +206,10 @@ export interface BranchInfo {
   readonly time_ms: number;
   /** Transactions that the timeline which it leaves has not taken in. */
   readonly unmerged: number;
+  /** The machine that deleted it and had not seen all of it, so that it stays. */
+  readonly deleted_by: Author | null;
+  /** Transactions that no machine had seen that deleted it. */
+  readonly unseen: number;
 }
 
 /** Something that two timelines changed in different ways since they parted. */
@@ -236,7 +240,8 @@ export interface Branch extends Past {
   merge(options?: { into?: string }): Promise<{ merged: boolean; conflicts: MergeConflict[] }>;
   /** Takes in what is new on the main timeline. */
   update(): Promise<{ merged: boolean; conflicts: MergeConflict[] }>;
-  delete(): Promise<null>;
+  /** Deletes it; edits that nothing else has are deleted with it only if `discard` is true. */
+  delete(options?: { discard?: boolean }): Promise<{ readonly remains: BranchInfo | null }>;
 }
 
 export interface SyncReport {

@@ -829,8 +829,13 @@ class Branch extends Past {
     return this.#workspace.fetch("/api/branches/main/merge", { method: "POST", json: { into: this.id } });
   }
 
-  /** Deletes the branch. What was merged of it stays. */
-  delete() { return this.#workspace.fetch(this.#path, { method: "DELETE" }); }
+  /**
+   * Deletes the branch. What was merged of it stays; edits that nothing else has are deleted only if `discard` is
+   * true. What other machines wrote there and is not here yet brings the branch back.
+   */
+  delete({ discard = false } = {}) {
+    return this.#workspace.fetch(`${this.#path}${discard ? "?discard=true" : ""}`, { method: "DELETE" });
+  }
 }
 
 const offlineProblem = cause => new PeerdProblem({

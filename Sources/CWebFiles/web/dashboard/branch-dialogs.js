@@ -34,18 +34,20 @@ export function askToBranch(branches, created) {
 }
 
 /** Asks before a branch is deleted. */
-export function askToDeleteBranch({ id, name, unmerged }, deleted) {
+export function askToDeleteBranch({ id, name, unmerged, unseen, deleted_by: author }, deleted) {
   ask({
     title: "Delete this branch?",
     body: [
       h("p", {}, foreign(name, { max: 120 }), " will be deleted on all machines. What was merged of it stays."),
       unmerged === 0 ? null : h("p.notice.warning", {},
         `${count(unmerged, "transaction")} of it ${unmerged === 1 ? "is" : "are"} not merged.`),
+      author ? h("p", {}, foreign(author.name, { max: 60 }),
+        ` has deleted it before, and had not seen ${count(unseen, "transaction")} of it.`) : null,
     ],
     label: "Delete",
     isDangerous: true,
     submit: async () => {
-      await workspace.branch(id).delete();
+      await workspace.branch(id).delete({ discard: unmerged > 0 });
       deleted?.();
     },
   });
