@@ -21,7 +21,7 @@ extension StateChecks {
     }
 
     /// What a change has taken in, by the log: of other timelines only what a change says that it merges, and what was
-    /// merged by changes that it has seen.
+    /// merged by changes that are seen together with it.
     private static func loggedContext(
         at last: SegmentPoint,
         _ known: inout [SegmentPoint: [SegmentIndex: UInt64]],
@@ -29,21 +29,33 @@ extension StateChecks {
     ) throws(StoreError) -> [SegmentIndex: UInt64] {
         if let found = known[last] { return found }
         let record = transaction.segment(last.segment)
-        var seen: [SegmentIndex: UInt64] = [:]
+        var (seen, merges): ([SegmentIndex: UInt64], [SegmentPoint]) = ([:], [])
         if let parent = record.origin?.parent, parent.sequence > 0 {
             seen = try self.loggedContext(at: parent, &known, in: &transaction)
-            try self.cover(parent, in: &seen, &known, of: &transaction)
+            self.cover(parent, in: &seen, &merges, of: transaction)
         }
         var before = record.firstSequence - 1
         while before < last.sequence {
             // All at once where nobody says anything of branches.
             let through = transaction.branches.hasMergings ? before + 1 : last.sequence
             let merged = transaction.branches.mergings(on: last.segment, after: before, through: through)
+            var others: [SegmentPoint] = []
+            merges = []
             for point in try transaction.contexts(of: last.segment, after: before, through: through) {
                 guard let named = try transaction.place(of: point) else { continue }
                 let branch = transaction.progress(of: named.segment).branch
-                guard branch == record.branch || merged.contains(where: { $0.branch == branch }) else { continue }
-                try self.cover(named, in: &seen, &known, of: &transaction)
+                if branch == record.branch || merged.contains(where: { $0.branch == branch }) {
+                    self.cover(named, in: &seen, &merges, of: transaction)
+                } else {
+                    others.append(named)
+                }
+            }
+            for merge in merges where !others.isEmpty {
+                let taken = try self.loggedContext(at: merge, &known, in: &transaction)
+                for other in others where other.sequence <= taken[other.segment] ?? 0 {
+                    var ignored: [SegmentPoint] = []
+                    self.cover(other, in: &seen, &ignored, of: transaction)
+                }
             }
             before = through
         }
@@ -51,22 +63,22 @@ extension StateChecks {
         return seen
     }
 
+    /// Takes in a change with all before it in its chain; `merges`: those of them that merge something, as far as they
+    /// are new.
     private static func cover(
         _ place: SegmentPoint,
         in seen: inout [SegmentIndex: UInt64],
-        _ known: inout [SegmentPoint: [SegmentIndex: UInt64]],
-        of transaction: inout some StoreTransaction
-    ) throws(StoreError) {
+        _ merges: inout [SegmentPoint],
+        of transaction: borrowing some StoreTransaction
+    ) {
         var next: SegmentPoint? = place
         while let place = next, place.sequence > 0 {
             let before = seen[place.segment] ?? 0
             seen[place.segment] = max(before, place.sequence)
             next = transaction.segment(place.segment).origin?.parent
-            guard before < place.sequence else { continue }
-            let mergings = transaction.branches.mergings(on: place.segment, after: before, through: place.sequence)
-            guard let last = mergings.last?.sequence else { continue }
-            let merge = SegmentPoint(segment: place.segment, sequence: last)
-            seen.merge(try self.loggedContext(at: merge, &known, in: &transaction)) { max($0, $1) }
+            for merging in transaction.branches.mergings(on: place.segment, after: before, through: place.sequence) {
+                merges.append(SegmentPoint(segment: place.segment, sequence: merging.sequence))
+            }
         }
     }
 }
