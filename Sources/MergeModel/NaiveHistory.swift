@@ -97,12 +97,11 @@ package struct NaiveHistory: Sendable {
     /// Whether a branch is open: nobody has given it up, or something was written on it that nobody had seen who has.
     package func isOpen(_ branch: BranchID, _ verdicts: Verdicts) -> Bool {
         var (isGivenUp, seen) = (false, Set<Int>())
-        for (number, context) in verdicts.contexts {
+        for number in verdicts.stamps.keys {
             guard let user = self.user(of: number), branch.isGiven(by: user),
                 self.changes[number].edits.contains(.branch(.closes(branch)))
             else { continue }
             isGivenUp = true
-            seen.formUnion(context)
             for named in self.named(by: number) { seen.formUnion(self.path(to: named)) }
             seen.formUnion(self.path(to: number))
         }

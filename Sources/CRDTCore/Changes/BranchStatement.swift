@@ -6,9 +6,9 @@
 package enum BranchStatement: Hashable, Sendable {
     /// Makes a branch known, with its name and where it begins. It counts as soon as it is stored, wherever it stands.
     case opens(BranchOpening)
-    /// Gives up what the change had seen of the branch, as a deletion removes what its author had seen.
+    /// Gives up what the change names of the branch, as a deletion removes what its author had seen.
     case closes(BranchID)
-    /// Takes in what the change had seen of a branch, or of the main timeline (nil), with all that counted there.
+    /// Takes in what the change names of a branch, or of the main timeline (nil), with all that counted there.
     case merges(BranchID?)
 
     /// Appends the canonical bytes.

@@ -154,27 +154,29 @@ extension Merge {
         return closed
     }
 
-    /// Gives up what a change had seen of branches: what it names of them, and what it had taken in.
+    /// Gives up what a change names of branches, and what comes before it on its own.
     ///
     /// `record`: that of the change's own segment, for the caller to store.
-    /// - Complexity: O(*l*) for *l* segments.
+    /// - Complexity: O(*n* log *n*) for *n* named changes.
     func close(
         _ branches: Set<BranchID>,
         _ named: [SegmentPoint],
-        _ context: SeenSegments,
         of record: inout SegmentRecord,
         at place: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         guard !branches.isEmpty else { return }
-        var seen = context
-        for place in named { transaction.cover(place, in: &seen) }
-        for segment in transaction.segmentIndices where segment != place.segment {
-            let progress = transaction.progress(of: segment)
-            guard let branch = progress.branch, branches.contains(branch), seen[segment] > progress.closedSequence
-            else { continue }
+        var seen = SeenSegments()
+        for place in named {
+            guard let branch = transaction.progress(of: place.segment).branch, branches.contains(branch) else {
+                continue
+            }
+            transaction.cover(place, in: &seen)
+        }
+        for (segment, sequence) in seen.all
+        where segment != place.segment && sequence > transaction.progress(of: segment).closedSequence {
             var other = transaction.segment(segment)
-            other.closedSequence = seen[segment]
+            other.closedSequence = sequence
             try transaction.setSegment(other, at: segment)
         }
         if let own = record.branch, branches.contains(own) {
@@ -192,13 +194,13 @@ extension Merge {
         for id in transaction.branches.closedIDs {
             for place in transaction.branches.closings(of: id)
             where place.sequence <= transaction.progress(of: place.segment).appliedSequence {
-                let (before, context) = (place.sequence - 1, try transaction.context(at: place))
+                let before = place.sequence - 1
                 var named: [SegmentPoint] = []
                 for point in try transaction.contexts(of: place.segment, after: before, through: place.sequence) {
                     if let found = try transaction.place(of: point) { named.append(found) }
                 }
                 var record = transaction.segment(place.segment)
-                try self.close([id], named, context, of: &record, at: place, in: &transaction)
+                try self.close([id], named, of: &record, at: place, in: &transaction)
                 try transaction.setSegment(record, at: place.segment)
             }
         }

@@ -104,7 +104,7 @@ struct ReplicaAuthor: ~Copyable {
         guard !plan.edits.isEmpty else {
             return .success(WriteReceipt(dot: nil, created: plan.created, operationCount: 0))
         }
-        let dot = try self.commit(plan.edits, on: branch, seeing: plan.seen, in: &transaction)
+        let dot = try self.commit(plan.edits, on: branch, seeing: plan.seen, closing: plan.closed, in: &transaction)
         guard let dot else { return .failure(.clockExhausted) }
         return .success(WriteReceipt(dot: dot, created: plan.created, operationCount: plan.edits.count))
     }
@@ -141,12 +141,13 @@ struct ReplicaAuthor: ~Copyable {
 
     /// Writes edits as one change of the active replica, or of that of a branch, stamped now.
     ///
-    /// `others`: what it has seen besides, which its edits say that they merge or give up.
+    /// `others`: what it has seen besides, which its edits say that they merge. `closed`: what they give up.
     /// Nil if the clock has run out.
     mutating func commit(
         _ edits: [Edit],
         on branch: BranchID? = nil,
         seeing others: SeenSegments = SeenSegments(),
+        closing closed: SeenSegments = SeenSegments(),
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Dot? {
         // Who writes something else does not wait for restamps that others made.
@@ -163,7 +164,7 @@ struct ReplicaAuthor: ~Copyable {
         var record = transaction.segment(index)
         var seen = others
         if let branch { seen.formUnion(try transaction.closure(of: transaction.heads(of: branch))) }
-        var news = try self.news(for: index, record, seen, in: &transaction)
+        var news = try self.news(for: index, record, seen, closed, in: &transaction)
         // What a branch begins with is merged by the first who writes on it, in a change that says nothing else; and
         // more than one change can say is said by some that do not either.
         let said = edits.filter(\.isAboutNamedChanges)
@@ -280,11 +281,12 @@ struct ReplicaAuthor: ~Copyable {
 
     /// Everything that counts on a segment's timeline and that its last change had not seen.
     ///
-    /// `seen`: what counts on a branch, and what is to be merged or given up.
+    /// `seen`: what counts on a branch, and what is to be merged. `closed`: what is to be given up, and named again.
     private func news(
         for own: SegmentIndex,
         _ record: SegmentRecord,
         _ seen: SeenSegments,
+        _ closed: SeenSegments,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> [Point] {
         // What has been withdrawn since was seen all the same: then the context is that of the last stored change.
@@ -294,14 +296,15 @@ struct ReplicaAuthor: ~Copyable {
         for position in 0..<transaction.segmentCount {
             let segment = SegmentIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: segment)
-            let sequence = max(record.branch == nil ? progress.countedSequence : 0, seen[segment])
-            guard segment != own, sequence >= progress.firstSequence, sequence > context[segment],
+            let counted = max(record.branch == nil ? progress.countedSequence : 0, seen[segment])
+            let (sequence, isClosed) = (max(counted, closed[segment]), closed[segment] > 0)
+            guard segment != own, sequence >= progress.firstSequence, isClosed || sequence > context[segment],
                 let hash = try transaction.hash(at: SegmentPoint(segment: segment, sequence: sequence))
             else { continue }
             let replica = transaction.replicaID(segment)
             let point = Point(replica: replica, sequence: sequence, name: ChangeName(hash))
             // A name that two changes share means less than either, and is said once.
-            guard let meant = try transaction.place(of: point), meant.sequence > context[meant.segment]
+            guard let meant = try transaction.place(of: point), isClosed || meant.sequence > context[meant.segment]
             else { continue }
             news.insert(point)
         }

@@ -77,7 +77,7 @@ extension LocalTransaction {
             }
             return seen
         }
-        self.plan.seen.formUnion(seen)
+        self.plan.closed.formUnion(seen)
         try self.plan.note(.closes(id))
     }
 

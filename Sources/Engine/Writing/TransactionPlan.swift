@@ -25,8 +25,10 @@ struct TransactionPlan {
     private var living: Set<ObjectID> = []
     private var deleted: Set<ObjectID> = []
     private let namespace: ObjectID
-    /// What the change has seen besides all that it is written on: what it merges or gives up.
+    /// What the change has seen besides all that it is written on: what it merges.
     var seen = SeenSegments()
+    /// What it gives up, and so names, whether it has named that before or not.
+    var closed = SeenSegments()
     let user: UserID
 
     /// - Parameters:
