@@ -16,6 +16,7 @@ struct Peerd: AsyncParsableCommand {
             ConflictsCommand.self, PreviewCommand.self, LogCommand.self, HistoryCommand.self, DiffCommand.self,
             RestoreCommand.self, UndoCommand.self, RedoCommand.self, ImportCommand.self, ExportCommand.self,
             BranchCommand.self, SnapshotCommand.self, BackupCommand.self, CompactCommand.self, EraseCommand.self,
+            ErasuresCommand.self,
             DoctorCommand.self, RestampCommand.self, OpenCommand.self, APICommand.self, CompletionCommand.self,
         ]
     )

@@ -98,39 +98,4 @@ struct ComparisonTests {
         #expect(try pair.network.export(0) != pair.network.export(1))
         try self.expectNamedAndMended(pair)
     }
-
-    /// Nothing of what a liar says is taken over, and the log is read once for all that he says in ten minutes.
-    @Test func `a member that claims another state has the log read once, and no more`() throws {
-        let pair = try self.pair()
-        let network = pair.network
-        let member = try RawPeer.member(of: network, invitedBy: 0, seed: 9)
-        network.settle(seconds: 5)
-        let before = try network.export(0)
-        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
-        peer.send(peer.hello)
-        let fingerprint = Frontier.fingerprint(try network.frontier(0).entries, SodiumCryptography())
-        peer.send(.ranges([FrontierRange(end: nil, claim: .fingerprint(fingerprint))]))
-        peer.send(.caughtUp)
-        network.settle(seconds: 1)
-        var readCount = 0
-        for _ in 0..<100 {
-            let claims = peer.received.compactMap { if case .state(let claim) = $0 { claim } else { nil } }
-            guard let claim = claims.last else {
-                network.settle(seconds: 1)
-                continue
-            }
-            peer.send(.state(StateClaim(frontier: claim.frontier, root: .zero)))
-            let sums = Array(repeating: UInt64(7), count: SettledDigest.groupCount)
-            peer.send(.sums(StateSums(frontier: claim.frontier, sums: sums)))
-            let groups = Array(0..<MessageLimits.listedGroupCountMax)
-            peer.send(.objects(StateObjects(frontier: claim.frontier, groups: groups, objects: [])))
-            if network.machines[0].node.own.mending != nil { readCount += 1 }
-            network.settle(seconds: 1)
-        }
-        #expect(!peer.isClosed)
-        #expect(try network.export(0) == before)
-        #expect(try network.export(1) == before)
-        #expect(readCount == 1)
-        #expect(peer.received.count { if case .objects = $0 { true } else { false } } <= 20)
-    }
 }

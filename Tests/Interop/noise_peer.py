@@ -83,7 +83,7 @@ class Identity:
     def introduction(self, user, certificates):
         """What a member says first to another that may not know it."""
         chain = b"".join(part for certificate in certificates for part in certificate)
-        return user + prefixed(self.name.encode()) + bytes(16) + varint(len(certificates)) + chain
+        return user + prefixed(self.name.encode()) + bytes(16) + b"\0" + varint(len(certificates)) + chain
 
 
 @dataclass

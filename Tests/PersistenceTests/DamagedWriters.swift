@@ -158,8 +158,9 @@ struct DamagedWriters {
     private func erase(in store: SQLiteStoreHandle) {
         _ = try? store.write { transaction throws(StoreError) in
             var (merge, erasing) = (Merge(now: Author.now, founder: TestDevice.user), Erasing())
+            var all = ErasureAllowance.unlimited
             for _ in 0..<20 where !erasing.isDone {
-                try erasing.step(&merge, in: &transaction, TestDevice.cryptography)
+                try erasing.step(&merge, allowing: &all, in: &transaction, TestDevice.cryptography)
             }
         }
     }

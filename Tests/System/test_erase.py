@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from peerd_harness import Agreement, check, wait_until
+from peerd_harness import Agreement, DaemonSocket, check, wait_until
 
 KILLS = 6
 SECRETS = ["first-secret", "large-secret", "small-secret"]
@@ -230,3 +230,39 @@ def test_a_kill_at_any_moment_leaves_nothing_of_what_was_erased(two, draw):
         gone(f"killed-secret-{number}-", first, second)
         check(first.json("get", note, "text") == "harmless", "a kill changed the value")
     check_healthy(first, second)
+
+
+def test_what_another_machine_erases_in_bulk_waits_and_is_stopped_or_allowed(world):
+    laptop, desk = world.paired("laptop", "desk")
+    laptop.start()
+    desk.start(peers=[laptop.address])
+    note = laptop.create("note", "text=first").strip()
+    with DaemonSocket(laptop) as daemon:
+        for number in range(1100):
+            daemon.ask("PATCH", f"/api/objects/{note}", {"properties": {"text": f"secret-{number:04}"}})
+    in_step(laptop, desk)
+    check("No erasure" in desk.run("erasures"), desk.run("erasures"))
+    laptop.run("erase", note, "text")
+    in_step(laptop, desk)
+    gone("secret-0500", laptop)
+
+    def waiting():
+        return desk.status()["waiting_erasures"]
+
+    wait_until(lambda: len(waiting()) == 1, 30, "the erasure waits on the desk")
+    entry = waiting()[0]
+    check(entry["device_name"] == "laptop" and entry["erasures"] == 1 and entry["due_ms"], f"{entry}")
+    for verb in ("status", "erasures"):
+        check("1 erasure of laptop" in desk.run(verb), f"{verb} names it: {desk.run(verb)}")
+    check("wait for a day" in desk.log_path.read_text(), "the log tells")
+    check(desk.result("erasures", "stop", "nobody").returncode == 3, "an unknown machine")
+    check(desk.result("erasures", "halt", "laptop").returncode == 2, "another word")
+    desk.run("erasures", "stop", "laptop")
+    desk.restart(peers=[laptop.address])
+    check(waiting()[0]["due_ms"] is None, f"it is stopped, over a restart too: {waiting()}")
+    check(holds(desk, "secret-0500"), "the value is still there")
+    desk.run("erasures", "allow", "laptop")
+    gone("secret-0500", desk)
+    check(waiting() == [], f"{waiting()}")
+    in_step(laptop, desk)
+    check_healthy(laptop, desk)

@@ -93,17 +93,16 @@ def test_a_damaged_file_of_settings_is_told(world):
     peer.stop()
 
 
-def test_an_address_that_cannot_be_kept_is_told(world):
+def test_settings_that_are_no_file_are_told_before_anything_is_written(world):
     peer = world.founder("unkept")
-    for name in ("config", "config.damaged"):
-        # Neither can be replaced by a file, or moved out of the way.
-        (peer.directory / name).unlink(missing_ok=True)
-        (peer.directory / name / "in the way").mkdir(parents=True)
-    peer.start()
-    said = f"The address {peer.address} could not be kept for the next start"
-    wait_until(lambda: said in peer.log_path.read_text(), 10, f"the log says: {said}")
+    (peer.directory / "config").unlink(missing_ok=True)
+    (peer.directory / "config" / "in the way").mkdir(parents=True)
+    for verb in (["ls"], ["status"], ["create", "note"]):
+        done = peer.result(*verb)
+        check(done.returncode == 7 and b"config is not a regular file" in done.stderr, f"{verb}: {done}")
+    (peer.directory / "config" / "in the way").rmdir()
+    (peer.directory / "config").rmdir()
     peer.create("note")
-    peer.stop()
 
 
 def test_an_invite_that_gave_way_is_told_and_one_that_was_cut_is_refused(world):

@@ -108,7 +108,12 @@ extension Merge {
             try transaction.setRedactedWrites(nil, at: RegisterKey(object: object, name: name))
         }
         let places = Set(writes.map(\.point)).sorted()
-        for place in places { try transaction.setMissingCount(0, in: place) }
+        var damaged = damaged
+        for place in places {
+            // What was found damaged may have come meanwhile.
+            if try transaction.missingCount(in: place) == 0 { damaged.remove(place) }
+            try transaction.setMissingCount(0, in: place)
+        }
         try self.compute(object, from: writes, in: &transaction) { _ in true }
         for place in places {
             let count = try transaction.missingPlaces(in: place).count + (damaged.contains(place) ? 1 : 0)

@@ -18,6 +18,8 @@ package struct Erasing: Sendable {
         package var erasedWriteCount = 0
         /// Operations, writes and branches that were looked at.
         package var cost = 0
+        /// Erasures that wait, since they are too many.
+        package var delayedCount = 0
         /// Whether erasures are left that an open branch bars, or whose change is not applied now.
         package var isBarred = false
 
@@ -42,6 +44,7 @@ package struct Erasing: Sendable {
     /// - Complexity: O(*n* log *m*) for *n* operations and writes that are looked at, of *m* in the log.
     package mutating func step(
         _ merge: inout Merge,
+        allowing allowance: inout ErasureAllowance,
         in transaction: inout some StoreTransaction,
         _ cryptography: some ChangeCryptography
     ) throws(StoreError) {
@@ -51,10 +54,15 @@ package struct Erasing: Sendable {
         let start = self.summary.cost
         var (victims, finished): ([Victim], [PendingErasure]) = ([], [])
         while victims.count < Self.stepWriteCountMax, self.summary.cost - start < Self.stepOperationCountMax {
-            let erasures = try transaction.erasures(after: self.last)
+            var erasures = try transaction.erasures(after: self.last)
             guard let key = erasures.first?.key else {
                 self.isDone = true
                 break
+            }
+            try self.delay(&erasures, at: key, views, &allowance, in: &transaction)
+            guard !erasures.isEmpty else {
+                self.last = key
+                continue
             }
             let room = Self.stepWriteCountMax - victims.count
             let found = try self.examine(erasures, at: key, views, room: room, in: &transaction)
@@ -68,6 +76,44 @@ package struct Erasing: Sendable {
         }
         try self.drop(victims, &merge, in: &transaction, cryptography)
         for erasure in finished { try transaction.removeErasure(erasure) }
+    }
+
+    /// Has those of other devices wait that erase more than is allowed now, and those of devices that were stopped.
+    ///
+    /// Those of one property are done together, or wait.
+    private mutating func delay(
+        _ erasures: inout [PendingErasure],
+        at key: RegisterKey,
+        _ views: [HistoryView],
+        _ allowance: inout ErasureAllowance,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard let own = allowance.device else { return }
+        var fresh: [PendingErasure] = []
+        for erasure in erasures where !erasure.isReleased {
+            guard let device = transaction.segment(erasure.change.segment).device, device != own else { continue }
+            if allowance.stopped.contains(device) {
+                try transaction.delayErasure(erasure, until: PendingErasure.never)
+                self.summary.delayedCount += 1
+                erasures.removeAll { $0 == erasure }
+            } else {
+                fresh.append(erasure)
+            }
+        }
+        guard !fresh.isEmpty else { return }
+        let room = max(0, allowance.writeCount)
+        let found = try self.examine(fresh, at: key, views, room: room, in: &transaction)
+        if found.victims.count <= room {
+            allowance.writeCount -= found.victims.count
+            // Charged once, also if the rest of the step has no room for them.
+            let past = WallTime(milliseconds: 0)
+            for erasure in fresh where !found.victims.isEmpty { try transaction.delayErasure(erasure, until: past) }
+            try transaction.releaseErasures(dueBy: past, of: [])
+            return
+        }
+        for erasure in fresh { try transaction.delayErasure(erasure, until: allowance.due) }
+        self.summary.delayedCount += fresh.count
+        erasures.removeAll { fresh.contains($0) }
     }
 
     /// What the erasures of one property drop, or the first of them, and which are done with that.
@@ -138,6 +184,28 @@ package struct Erasing: Sendable {
             try transaction.replaceChange(at: place, by: rest, indexes: indexes)
             self.summary.erasedWriteCount += dropped.count
         }
+    }
+}
+
+/// How much of what others erase is erased at once: of one that was stolen, a device's user notices within a day what
+/// it does to the past of all.
+package struct ErasureAllowance: Sendable {
+    /// The device that erases: what it asks for itself is done in any case.
+    package var device: DeviceID?
+    /// So many writes may be erased now that all other devices together ask for: one can make up any number of them.
+    package var writeCount: Int
+    /// When what is beyond is done.
+    package var due: WallTime
+    /// Devices whose erasures are not done.
+    package var stopped: Set<DeviceID>
+
+    package init(device: DeviceID?, writeCount: Int, due: WallTime, stopped: Set<DeviceID> = []) {
+        (self.device, self.writeCount, self.due, self.stopped) = (device, writeCount, due, stopped)
+    }
+
+    /// Everything is done at once.
+    package static var unlimited: ErasureAllowance {
+        ErasureAllowance(device: nil, writeCount: .max, due: PendingErasure.never)
     }
 }
 

@@ -35,6 +35,15 @@ package protocol RedactionRows {
     /// Records an erasure, unless a later one of the same property on the same segment is there, which covers more.
     mutating func addErasure(_ erasure: PendingErasure) throws(StoreError)
     mutating func removeErasure(_ erasure: PendingErasure) throws(StoreError)
-    /// Those of the first property behind one that has any, in the order of their segments; nil: from the beginning.
+    /// Those of the first property behind one that has any that do not wait, in the order of their segments; nil: from
+    /// the beginning.
     mutating func erasures(after key: RegisterKey?) throws(StoreError) -> [PendingErasure]
+    /// Has an erasure wait until a time.
+    mutating func delayErasure(_ erasure: PendingErasure, until time: WallTime) throws(StoreError)
+    /// The same for all of a segment that wait.
+    mutating func delayErasures(of segment: SegmentIndex, until time: WallTime) throws(StoreError)
+    /// Those that wait no longer than until a time, and all of some segments, are done next.
+    mutating func releaseErasures(dueBy time: WallTime, of segments: [SegmentIndex]) throws(StoreError)
+    /// What waits, segment by segment.
+    mutating func waitingErasures() throws(StoreError) -> [WaitingErasures]
 }

@@ -192,8 +192,29 @@ package struct PendingErasure: Hashable, Sendable {
     package var key: RegisterKey
     /// The change that asks for it: what it had seen of the property is to be dropped.
     package var change: SegmentPoint
+    /// Whether it has waited, or somebody here has let it through: then it is done however much it erases.
+    package var isReleased = false
 
-    package init(key: RegisterKey, change: SegmentPoint) { (self.key, self.change) = (key, change) }
+    package init(key: RegisterKey, change: SegmentPoint, isReleased: Bool = false) {
+        (self.key, self.change, self.isReleased) = (key, change, isReleased)
+    }
+}
+
+/// Erasures of one segment that wait.
+package struct WaitingErasures: Hashable, Sendable {
+    package var segment: SegmentIndex
+    package var count: Int
+    /// When the first of them is due; `PendingErasure.never` if somebody here has stopped them.
+    package var due: WallTime
+
+    package init(segment: SegmentIndex, count: Int, due: WallTime) {
+        (self.segment, self.count, self.due) = (segment, count, due)
+    }
+}
+
+extension PendingErasure {
+    /// When what was stopped is done.
+    package static let never = WallTime(milliseconds: UInt64(Int64.max))
 }
 
 /// What became of a write that is not in force.

@@ -34,6 +34,10 @@ extension ReplicaAuthor {
             }
         }
         try transaction.setFact(NodeFact.storeToken, configuration.nextToken)
+        if let kept = try transaction.fact(NodeFact.erasures).flatMap({ try? ErasurePace(decoding: $0) }) {
+            self.state.erasures = kept
+        }
+        self.state.nextErasure = try transaction.nextErasure()
         self.state.hasErasures = try !transaction.erasures(after: nil).isEmpty
         self.state.holdsErasedBytes = try transaction.fact(NodeFact.erasedBytes) != nil
         self.state.missesContent = try !transaction.isComplete()

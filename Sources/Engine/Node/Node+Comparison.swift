@@ -68,8 +68,10 @@ extension Node where Store: ~Copyable {
             }
             guard let claim = self.own.claim, claim.age == self.state.age, let value = claim.value else { return }
             for connection in self.settledConnections {
-                guard let time = connection.comparison.time(toTell: value), time <= now else { continue }
-                self.send(connection.comparison.tell(value, at: now), on: connection)
+                if let time = connection.comparison.time(toTell: value), time <= now {
+                    self.send(connection.comparison.tell(value, at: now), on: connection)
+                }
+                // What was heard before the state was known is looked at now.
                 self.compare(value, on: connection)
             }
         } catch {
@@ -171,6 +173,8 @@ extension Node where Store: ~Copyable {
             try mending.step(&merge, in: &transaction, author.cryptography)
             try author.finish(&merge, in: &transaction)
         }
+        // That was nobody's write, and puts nothing off.
+        (self.own.seenAge, self.own.steppedAge) = (self.state.age, self.state.age)
         if !mending.isDone { self.own.mending = mending }
     }
 }

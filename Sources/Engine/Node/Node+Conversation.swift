@@ -166,6 +166,10 @@ extension Node where Store: ~Copyable {
         connection.phase = .ready(keys)
         connection.instance = hello.instance
         connection.readySince = self.now.monotonicMilliseconds
+        // First comes what either has that the other lacks.
+        connection.comparison = StateComparison(
+            notBefore: self.now.monotonicMilliseconds + StateComparison.interval
+        )
         if connection.isDialled, let expected = connection.expected, expected != keys {
             // Another member is there now; whom we looked for is looked for elsewhere, and later.
             self.book[expected]?.isDialledAsMember = false

@@ -99,7 +99,7 @@ extension Node where Store: ~Copyable {
     }
 
     /// When it will be so late by the wall clock, if that goes on as it is.
-    private func monotonicTime(of wall: WallTime) -> UInt64 {
+    func monotonicTime(of wall: WallTime) -> UInt64 {
         let now = self.now.wall.milliseconds
         let wait = wall.milliseconds > now ? wall.milliseconds - now : 0
         return self.now.monotonicMilliseconds.addingReportingOverflow(wait).partialValue

@@ -10,7 +10,8 @@ extension Node where Store: ~Copyable {
     ///
     /// Whoever sends much to erase is served for a part of the time: so much cost takes about a tenth of it.
     var erasingDeadline: UInt64? {
-        self.state.hasErasures || self.state.erasing != nil ? self.timers.erasing : nil
+        if self.state.hasErasures || self.state.erasing != nil { return self.timers.erasing }
+        return self.state.nextErasure.map { max(self.timers.erasing, self.monotonicTime(of: $0)) }
     }
 
     private static var costPerMillisecond: Int { 20 }
@@ -52,22 +53,71 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    private mutating func eraseSome() throws(StoreError) -> Int {
+    /// Lets what a device wants to be erased through, or stops it, from now on.
+    package mutating func decideErasures(of device: DeviceID, areAllowed: Bool) throws(StoreError) {
         try self.replica.transaction {
-            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Int in
+            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
+            let segments = transaction.segmentIndices.filter { transaction.segment($0).device == device }
+            if areAllowed {
+                author.state.erasures.allow(device)
+                try transaction.releaseErasures(dueBy: WallTime(milliseconds: 0), of: segments)
+                author.state.hasErasures = true
+            } else {
+                author.state.erasures.stop(device)
+                for segment in segments { try transaction.delayErasures(of: segment, until: PendingErasure.never) }
+            }
+            try author.keepErasures(in: &transaction)
+            author.state.nextErasure = try transaction.nextErasure()
+        }
+    }
+
+    private mutating func eraseSome() throws(StoreError) -> Int {
+        let (cost, delayedCount) = try self.takeErasingStep()
+        if delayedCount > 0 { self.effects.append(.notice(.erasuresWait(count: delayedCount))) }
+        return cost
+    }
+
+    private mutating func takeErasingStep() throws(StoreError) -> (cost: Int, delayedCount: Int) {
+        try self.replica.transaction {
+            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> (Int, Int) in
+            if let next = author.state.nextErasure, next <= author.now {
+                try transaction.releaseErasures(dueBy: author.now, of: [])
+                author.state.nextErasure = try transaction.nextErasure()
+            }
             var erasing = author.state.erasing ?? Erasing()
             if author.state.erasing == nil { author.state.hasErasures = false }
             let before = erasing.summary
             var merge = author.merge()
-            try erasing.step(&merge, in: &transaction, author.cryptography)
+            var allowance = author.state.erasures.allowance(of: author.identity.device, at: author.now)
+            try erasing.step(&merge, allowing: &allowance, in: &transaction, author.cryptography)
+            author.state.erasures.note(allowance)
+            try author.keepErasures(in: &transaction)
+            if erasing.summary.delayedCount > before.delayedCount {
+                author.state.nextErasure = try transaction.nextErasure()
+            }
             if erasing.summary.erasedWriteCount > before.erasedWriteCount {
                 try transaction.setFact(NodeFact.erasedBytes, [1])
                 author.state.holdsErasedBytes = true
             }
             author.state.erasing = erasing.isDone ? nil : erasing
             if erasing.isDone { author.state.hasBarredErasures = erasing.summary.isBarred }
-            return erasing.summary.cost - before.cost
+            return (erasing.summary.cost - before.cost, erasing.summary.delayedCount - before.delayedCount)
         }
+    }
+}
+
+extension ReplicaAuthor {
+    /// Keeps how much others have erased, and whose erasures are stopped, if that is another than before.
+    fileprivate func keepErasures(in transaction: inout some NodeTransaction) throws(StoreError) {
+        let bytes = self.state.erasures.encoded
+        if try transaction.fact(NodeFact.erasures) != bytes { try transaction.setFact(NodeFact.erasures, bytes) }
+    }
+}
+
+extension StoreTransaction {
+    /// When the next erasure is due that waits; nil if none does, or all that do were stopped.
+    mutating func nextErasure() throws(StoreError) -> WallTime? {
+        try self.waitingErasures().map(\.due).min().flatMap { $0 < PendingErasure.never ? $0 : nil }
     }
 }
 

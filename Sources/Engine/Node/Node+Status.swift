@@ -35,6 +35,7 @@ extension Node where Store: ~Copyable {
             clockSetBackFrom: self.clock.wasSetBack(at: now) ? self.clock.latestShown : nil,
             isClockConfirmed: self.isClockConfirmed,
             storeFailure: self.storeFailure,
+            waitingErasures: view.waitingErasures,
             traffic: traffic,
             counters: self.counters
         )
@@ -93,6 +94,7 @@ private struct StatusView {
     var missing: [ConnectionID: (there: UInt64, here: UInt64)] = [:]
     /// The latest stamp of what is in force here.
     var latestStamp = Stamp.zero
+    var waitingErasures: [DeviceErasures] = []
 
     init(of transaction: inout some StoreTransaction, _ merge: inout Merge) throws(StoreError) {
         self.frontier = try Frontier(of: &transaction)
@@ -116,6 +118,7 @@ private struct StatusView {
                 )
             )
         }
+        self.waitingErasures = try DeviceErasures.all(in: &transaction)
         self.forks.sort { $0.replica < $1.replica }
         self.waits.sort { ($0.replica, $0.sequence) < ($1.replica, $1.sequence) }
     }
@@ -145,7 +148,26 @@ extension NodeStatus {
             frontier: view.frontier.entries,
             peers: names.sorted { $0.key < $1.key }.map { PeerStatus(device: $0.key, name: $0.value) },
             waits: view.waits,
-            forks: view.forks
+            forks: view.forks,
+            waitingErasures: view.waitingErasures
         )
+    }
+}
+
+extension DeviceErasures {
+    /// Those of each device, in the order of their ids.
+    fileprivate static func all(in transaction: inout some StoreTransaction) throws(StoreError) -> [DeviceErasures] {
+        var found: [DeviceID: DeviceErasures] = [:]
+        for waiting in try transaction.waitingErasures() {
+            guard let introduction = transaction.segment(waiting.segment).introduction,
+                let device = introduction.device
+            else { continue }
+            let name = introduction.deviceName
+            var erasures = found[device] ?? DeviceErasures(device: device, deviceName: name, count: 0, due: nil)
+            erasures.count += waiting.count
+            if waiting.due < PendingErasure.never { erasures.due = min(erasures.due ?? waiting.due, waiting.due) }
+            found[device] = erasures
+        }
+        return found.values.sorted { $0.device < $1.device }
     }
 }

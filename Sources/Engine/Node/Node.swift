@@ -190,6 +190,8 @@ package enum NodeFact {
     static let latestShown = "latest-shown-time"
     /// When other devices were last seen, and which are forgotten.
     static let devices = "devices"
+    /// How much others have erased, and whose erasures are stopped.
+    static let erasures = "erasures"
     /// What other devices have said that they have stored.
     static let acknowledgements = "acknowledgements"
     /// Something was erased since the files of the store were last written anew.

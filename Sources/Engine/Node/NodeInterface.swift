@@ -254,6 +254,8 @@ package enum Notice: Hashable, Sendable {
     case storeFailed(StoreError)
     /// Bytes of what was erased are still in the files, which could not be written anew; that is tried again.
     case erasedBytesRemain(reason: String)
+    /// So many erasures of other devices wait for a day, since they are too many.
+    case erasuresWait(count: Int)
     /// Something that the next start would need could not be kept in a file.
     case notKept(String, reason: String)
 }

@@ -24,6 +24,8 @@ package struct NodeStatus: Hashable, Sendable {
     package var isClockConfirmed = false
     /// Why the last write or merge failed; nil if it did not.
     package var storeFailure: StoreError?
+    /// Erasures of other devices that wait here.
+    package var waitingErasures: [DeviceErasures] = []
     /// Counters over all connections since the start.
     package var traffic = Traffic()
     package var counters = NodeCounters()
@@ -121,6 +123,15 @@ package struct NodeConfiguration: Hashable, Sendable {
         self.nextToken = nextToken
         self.lateWork = lateWork
     }
+}
+
+/// Erasures of one device that wait.
+package struct DeviceErasures: Hashable, Sendable {
+    package var device: DeviceID
+    package var deviceName: String
+    package var count: Int
+    /// When the first of them is done; nil if they were stopped.
+    package var due: WallTime?
 }
 
 /// What a peer that has the same changes has otherwise.

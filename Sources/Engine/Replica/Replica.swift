@@ -42,6 +42,10 @@ struct ReplicaState {
     /// Whether there may be erasures to do, and whether there are some that something barred.
     var hasErasures = false
     var hasBarredErasures = false
+    /// What of others' erasures was done.
+    var erasures = ErasurePace()
+    /// When the next one is due that waits.
+    var nextErasure: WallTime?
     /// Erasures under way.
     var erasing: Erasing?
     /// Whether the files of the store may still hold the bytes of what was erased, in places that nothing uses.

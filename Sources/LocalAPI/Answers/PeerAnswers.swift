@@ -200,6 +200,29 @@ package struct ForkAnswer: Answer {
     }
 }
 
+/// Erasures of another machine that wait here.
+package struct WaitingErasuresAnswer: Answer {
+    package var device: String
+    package var deviceName: String
+    package var erasures: Int
+    /// When the first of them is done; nil if they were stopped.
+    package var dueMs: Int64?
+
+    package init(_ waiting: DeviceErasures) {
+        (self.device, self.deviceName) = (waiting.device.description, waiting.deviceName)
+        (self.erasures, self.dueMs) = (waiting.count, waiting.due.map { Int64(clamping: $0.milliseconds) })
+    }
+
+    package var sentence: String {
+        let what = "\(PlainText.count(self.erasures, "erasure")) of \(self.deviceName)"
+        guard let dueMs else { return "\(what): stopped here; \"peerd erasures allow DEVICE\" lets them through" }
+        return """
+            \(what): more than a thousand values in a day, so they wait until \(PlainText.time(dueMs)); \
+            "peerd erasures stop DEVICE" keeps the values here, "peerd erasures allow DEVICE" erases them now
+            """
+    }
+}
+
 /// The other machines, and what was named and leads to none.
 package struct PeerList: Answer {
     package var peers: [PeerAnswer]

@@ -25,6 +25,7 @@ package struct StatusAnswer: Answer {
     package var forks: [ForkAnswer]
     /// Branches that some machine has deleted that had not seen all of them.
     package var branchesKept: [BranchAnswer]
+    package var waitingErasures: [WaitingErasuresAnswer]
     package var clock: Clock
     package var storeFailure: String?
     package var storeAdvice: String?
@@ -55,6 +56,7 @@ package struct StatusAnswer: Answer {
         self.addresses = node.failingAddresses.map { AddressAnswer($0) }
         (self.waiting, self.forks) = (node.waits.map { WaitAnswer($0) }, node.forks.map { ForkAnswer($0) })
         self.branchesKept = branchesKept.map { BranchAnswer($0) }
+        self.waitingErasures = node.waitingErasures.map { WaitingErasuresAnswer($0) }
         let setBackFrom = node.clockSetBackFrom.map { Int64(clamping: $0.milliseconds) }
         self.clock = Clock(setBackFromMs: setBackFrom, confirmed: node.isClockConfirmed)
         let failure = node.storeFailure.map { PeerdError($0) }

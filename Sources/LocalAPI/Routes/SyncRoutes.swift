@@ -17,6 +17,7 @@ struct SyncRoutes: Sendable {
             Route(.POST, "/api/sync") { try await self.sync($0) },
             Route(.POST, "/api/peers") { try await self.meet($0) },
             Route(.DELETE, "/api/peers/{device}") { try await self.forget($0) },
+            Route(.POST, "/api/erasures") { try await self.decideErasures($0) },
             Route(.POST, "/api/restamp") { try await self.restamp($0) },
             Route(.POST, "/api/doctor") { try await self.doctor($0) },
         ]
@@ -69,23 +70,48 @@ struct SyncRoutes: Sendable {
 
     /// Forgets a machine that is gone, named by its id, the beginning of that, or its name.
     private func forget(_ request: Request) async throws -> Response {
-        let text = request.parameters[0]
         let peers = try await self.workspace.nodeStatus().peers
-        let named = peers.filter { $0.name == text }
+        let (device, name) = try Self.device(request.parameters[0], of: peers.map { ($0.device, $0.name) })
+        guard try await self.workspace.driver().forget(device) else {
+            throw Problem.invalid("\(name) is connected, and so not gone; stop its daemon first.")
+        }
+        return .noContent
+    }
+
+    /// Lets the erasures of a machine through that wait, or stops them.
+    private func decideErasures(_ request: Request) async throws -> Response {
+        try request.requireOwner("Erasures are allowed and stopped", advice: "Use “peerd erasures”.")
+        let members = try Members(try await request.json(), of: "The body")
+        let (text, decision) = (try members.requiredText("device"), try members.requiredText("decision"))
+        try members.requireNoOthers()
+        guard ["allow", "stop"].contains(decision) else {
+            throw Problem.badRequest("A “decision” is “allow” or “stop”.")
+        }
+        let status = try await self.workspace.nodeStatus()
+        let known =
+            status.peers.map { ($0.device, $0.name) } + status.waitingErasures.map { ($0.device, $0.deviceName) }
+        let (device, _) = try Self.device(text, of: known)
+        try await self.workspace.driver().decideErasures(of: device, areAllowed: decision == "allow")
+        return .noContent
+    }
+
+    /// The machine that a text names by its id, the beginning of that, or its name.
+    private static func device(
+        _ text: String,
+        of known: [(device: DeviceID, name: String)]
+    ) throws -> (device: DeviceID, name: String) {
+        let named = known.filter { $0.name == text }
         let found =
-            named.isEmpty && text.utf8.count >= Self.abbreviationLengthMin
-            ? peers.filter { $0.device.description.hasPrefix(text.lowercased()) } : named
-        guard let peer = found.first, Set(found.map(\.device)).count == 1 else {
+            named.isEmpty && text.utf8.count >= self.abbreviationLengthMin
+            ? known.filter { $0.device.description.hasPrefix(text.lowercased()) } : named
+        guard let machine = found.first, Set(found.map(\.device)).count == 1 else {
             throw Problem.noSuchObject(
                 found.isEmpty
                     ? "No machine is known as “\(text)”; the list of machines shows their names and ids."
                     : "Several machines are known as “\(text)”; name one by its id."
             )
         }
-        guard try await self.workspace.driver().forget(peer.device) else {
-            throw Problem.invalid("\(peer.name) is connected, and so not gone; stop its daemon first.")
-        }
-        return .noContent
+        return machine
     }
 
     private static let abbreviationLengthMin = 4

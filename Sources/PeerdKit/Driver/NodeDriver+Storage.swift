@@ -49,6 +49,13 @@ extension NodeDriver {
         while try !self.storing({ node throws(StoreError) in try node.stepErasing() }) { await Task.yield() }
     }
 
+    /// Lets what a device wants to be erased through, or stops it, from now on.
+    package func decideErasures(of device: DeviceID, areAllowed: Bool) throws {
+        try self.storing { node throws(StoreError) in
+            try node.decideErasures(of: device, areAllowed: areAllowed)
+        }
+    }
+
     /// Writes the files of the database anew, so that no byte of what was erased is left in them.
     ///
     /// - Returns: false if somebody reads an older state, so that the write-ahead log may hold such bytes still.

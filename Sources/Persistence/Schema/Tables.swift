@@ -265,13 +265,17 @@ extension Schema {
         ) WITHOUT ROWID;
 
         -- Erasures that count and are not done yet: of each property, the last on each segment. What the change had
-        -- seen of the property is to be dropped.
+        -- seen of the property is to be dropped. Of those that wait "due" says until when, in milliseconds since 1970;
+        -- it is 0 once they do not any more, and -1 if they have not yet.
         CREATE TABLE erasure (
             register INTEGER NOT NULL,
             segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
+            due INTEGER NOT NULL DEFAULT -1,
             PRIMARY KEY (register, segment)
         ) WITHOUT ROWID;
+        CREATE INDEX erasure_next ON erasure (register, segment) WHERE due <= 0;
+        CREATE INDEX erasure_due ON erasure (due) WHERE due > 0;
 
         -- Devices that were paired here. One that has not come is forgotten at its lapse, in milliseconds since
         -- 1970.

@@ -24,7 +24,8 @@ package struct StateComparison: Sendable {
     /// Whether the states were equal when they were compared last.
     package private(set) var areEqual = false
 
-    package init() {}
+    /// `time`: when a state is told at the earliest, in monotonic milliseconds.
+    package init(notBefore time: UInt64 = 0) { self.nextTime = time }
 
     /// When a state is to be told, in monotonic milliseconds; nil if it was.
     package func time(toTell claim: StateClaim) -> UInt64? {

@@ -31,3 +31,40 @@ struct EraseCommand: AsyncParsableCommand {
         try await self.options.work(mayWrite: true) { try await $0.erase(self.name, of: self.id) }
     }
 }
+
+struct ErasuresCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "erasures",
+        abstract: "List erasures of other machines that wait here; allow or stop them.",
+        discussion: """
+            Up to a thousand values that other machines erase within a day are erased here at once. What is beyond \
+            waits for a day, so that a stolen machine does not erase the past of everything on all others before \
+            anybody sees it. "peerd erasures stop DEVICE" keeps here what that machine erases, also later; \
+            "peerd erasures allow DEVICE" erases it. DEVICE is its name, or the first four or more digits of its id. \
+            Other machines decide for themselves.
+            """,
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "allow or stop.")
+    var action: String?
+
+    @Argument(help: "The machine whose erasures are allowed or stopped.")
+    var device: String?
+
+    func run() async throws {
+        guard let action else { return try await self.options.work { try await $0.erasures() } }
+        guard ["allow", "stop"].contains(action), let device, !device.isEmpty else {
+            throw CommandFailure(
+                .usage,
+                "This is not understood; write \"peerd erasures\", \"peerd erasures allow DEVICE\" or \"peerd erasures "
+                    + "stop DEVICE\"."
+            )
+        }
+        try await self.options.work(mayWrite: true) {
+            try await $0.decideErasures(of: device, areAllowed: action == "allow")
+        }
+    }
+}

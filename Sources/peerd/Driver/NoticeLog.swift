@@ -70,6 +70,7 @@ extension Notice {
         case .stateDiffers(let device, _): ("stateDiffers", device)
         case .stateAgrees(let device): ("stateAgrees", device)
         case .erasedBytesRemain: ("erasedBytesRemain", "")
+        case .erasuresWait: ("erasuresWait", "")
         case .paired, .clockSetBack, .newReplica, .storeFailed, .notKept: nil
         }
     }
@@ -82,7 +83,7 @@ extension Notice {
             .warning
         case .storeFailed, .erasedBytesRemain, .stateDiffers: .error
         case .stateAgrees: .notice
-        case .notKept: .warning
+        case .notKept, .erasuresWait: .warning
         }
     }
 }

@@ -51,6 +51,11 @@ enum NoticeText {
         case .erasedBytesRemain(let reason):
             "The files still hold bytes of what was erased, for they could not be written anew: \(reason) "
                 + "This is tried again; doctor says when it is done."
+        case .erasuresWait(let count):
+            """
+            \(PlainText.count(count, "erasure")) of other machines wait for a day, since they erase more than a \
+            thousand values; "peerd erasures" shows whose they are, and allows or stops them.
+            """
         case .notKept(let what, let reason): "\(what) could not be kept for the next start: \(reason)"
         }
     }
@@ -58,7 +63,8 @@ enum NoticeText {
     /// Those that someone who runs a single command must know.
     static func warning(_ notice: Notice) -> String? {
         switch notice {
-        case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed, .erasedBytesRemain, .notKept, .stateDiffers:
+        case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed, .erasedBytesRemain, .notKept, .stateDiffers,
+            .erasuresWait:
             self.of(notice)
         case .newReplica(let reason): reason == .first ? nil : self.of(notice)
         case .connected, .disconnected, .paired, .memberMet, .addressFailed, .pairingLapsed, .protocolViolation,

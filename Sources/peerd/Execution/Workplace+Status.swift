@@ -35,6 +35,27 @@ extension Workplace {
         }
     }
 
+    /// Lists the erasures of other machines that wait.
+    func erasures() async throws {
+        let status: StatusAnswer = try await self.caller.answer(APIRequest(.get, "api", "status"))
+        if self.output.isJSON { return try self.output.json(status.waitingErasures.map { JSON($0) }) }
+        if status.waitingErasures.isEmpty { try self.output.line("No erasure of another machine waits here.") }
+        for erasures in status.waitingErasures { try self.output.line("\(erasures.sentence).") }
+    }
+
+    /// Lets the erasures of a machine through, or stops them.
+    func decideErasures(of device: String, areAllowed: Bool) async throws {
+        let decision = areAllowed ? "allow" : "stop"
+        let body = ["device": JSON.string(device), "decision": .string(decision)] as [ExactText: JSON?]
+        try await self.caller.send(APIRequest(.post, "api", "erasures", body: body))
+        guard !self.output.isJSON else { return }
+        try self.output.line(
+            areAllowed
+                ? "What \(device) erases is erased here, too."
+                : "What \(device) erases stays here, from now on, until it is allowed again."
+        )
+    }
+
     func invite() async throws {
         let invite: InviteAnswer = try await self.caller.answer(APIRequest(.post, "api", "invites"))
         if self.output.isJSON {
@@ -96,6 +117,7 @@ extension StatusAnswer {
         for sentence in self.backup.sentences { rows.append(["backup", sentence]) }
         for wait in self.waiting { rows.append(["waiting", wait.sentence]) }
         for branch in self.branchesKept { rows.append(["branch", branch.keptSentence]) }
+        for erasures in self.waitingErasures { rows.append(["erasures", erasures.sentence]) }
         for fork in self.forks { rows.append(["forked", fork.sentence]) }
         for finding in self.clockFindings { rows.append(["clock", finding]) }
         if let storeFailure { rows.append(["store", "\(storeFailure) \(self.storeAdvice ?? "")"]) }
