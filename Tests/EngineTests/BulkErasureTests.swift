@@ -1,4 +1,5 @@
 import CRDTCore
+import SyncProtocol
 import Testing
 
 @testable import Engine
@@ -99,5 +100,44 @@ struct BulkErasureTests {
     @Test func `what a device erases itself is done at once`() throws {
         let pair = try self.pair()
         #expect(try self.waiting(pair, 1).isEmpty)
+    }
+
+    /// A member may have any number of chains; those that erase little do not open the door to one that erases all.
+    @Test func `of very many erasures of one property none is let through uncounted`() throws {
+        let network = TestNetwork()
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        let first = try network.add(identity, seed: 2)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        let valueCount = ErasurePace.writeCountMax + 100
+        for number in 0..<valueCount { try network.write(first, .set(note, name: "p0", value: .int(Int64(number)))) }
+        // Each of the first erases one value more; the last four erase all.
+        let littleCount = 36
+        let points = try (0..<littleCount + 4).map { number in
+            let sequence = number < littleCount ? UInt64(4 + number) : UInt64(valueCount)
+            return try network.machines[first].node.read { transaction throws(StoreError) in
+                let place = SegmentPoint(segment: SegmentIndex(rawValue: 0), sequence: sequence)
+                let name = ChangeName(try transaction.hash(at: place) ?? .zero)
+                return Point(replica: transaction.replicaID(place.segment), sequence: sequence, name: name)
+            }
+        }
+        let member = try RawPeer.member(of: network, invitedBy: first, seed: 9)
+        let peer = try RawPeer(member, to: first, of: network, connection: 1)
+        peer.listen()
+        peer.send(peer.hello)
+        for (number, seen) in points.enumerated() {
+            let edits: [Edit] = [
+                .erase(Erasure(object: note, name: "p0")), .set(note, name: "p0", value: .int(Int64(number))),
+            ]
+            peer.send(.run(peer.chain([edits], nonce: 50 + UInt64(number), context: [seen]).run))
+        }
+        network.settle(seconds: 40)
+        let pair = Pair(network: network, note: note)
+        // Of those that are examined together some may wait with them.
+        let waiting = try self.waiting(pair, first)
+        #expect(waiting.count == 1 && (4...20).contains(waiting[0].count), "\(waiting)")
+        #expect(try (2...Int64(littleCount + 4)).contains(self.erasedCount(pair, first)))
     }
 }

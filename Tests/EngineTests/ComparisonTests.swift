@@ -98,4 +98,36 @@ struct ComparisonTests {
         #expect(try pair.network.export(0) != pair.network.export(1))
         try self.expectNamedAndMended(pair)
     }
+
+    /// Nothing of what a liar says is taken over, and the log is read once for all that he says in ten minutes.
+    @Test func `a member that claims another state has the log read once in ten minutes`() throws {
+        let pair = try self.pair()
+        let network = pair.network
+        let member = try RawPeer.member(of: network, invitedBy: 0, seed: 9)
+        network.settle(seconds: 5)
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.listen()
+        peer.send(peer.hello)
+        let frontier = Frontier.fingerprint(try network.frontier(0).entries, SodiumCryptography())
+        peer.send(.ranges([FrontierRange(end: nil, claim: .fingerprint(frontier))]))
+        peer.send(.caughtUp)
+        let sums = Array(repeating: UInt64(7), count: SettledDigest.groupCount)
+        let groups = Array(0..<MessageLimits.listedGroupCountMax)
+        let invented = ObjectDigest(id: ObjectID(bytes: Bytes16(high: 7, low: 7)), digest: 7)
+        var readCounts: [Int] = [0, 0]
+        for round in 0..<140 {
+            network.settle(seconds: 5)
+            peer.send(.state(StateClaim(frontier: frontier, root: .zero)))
+            peer.send(.sums(StateSums(frontier: frontier, sums: sums)))
+            peer.send(.objects(StateObjects(frontier: frontier, groups: groups, objects: [invented])))
+            if network.machines[0].node.own.mending != nil { readCounts[round < 100 ? 0 : 1] += 1 }
+        }
+        #expect(readCounts == [1, 1])
+        #expect(!peer.isClosed)
+        #expect(try network.export(0) == before)
+        #expect(try network.export(1) == before)
+        // One answer to each of his, and none to the sums that he was not to tell.
+        #expect(peer.received.count { if case .objects = $0 { true } else { false } } <= 140)
+    }
 }

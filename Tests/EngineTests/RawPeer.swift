@@ -141,6 +141,9 @@ final class RawPeer {
         if !output.bytes.isEmpty { self.deliver(.received(self.id, output.bytes)) }
     }
 
+    /// Hears what the node says as time passes, too: a link that misses a record understands no later one.
+    func listen() { self.network.listeners[self.id] = { [weak self] in self?.take($0) } }
+
     func send(_ message: Message) {
         let bytes = self.link.value.seal(message, now: self.network.time)
         self.deliver(.received(self.id, bytes))

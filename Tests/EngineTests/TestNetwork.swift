@@ -34,6 +34,8 @@ final class TestNetwork {
     }
 
     private(set) var machines: [Machine] = []
+    /// Who hears what is sent over connections that are not the network's, as time passes.
+    var listeners: [ConnectionID: ([UInt8]) -> Void] = [:]
     /// Whether machines that are added take note of beacons.
     var discovers = false
     /// Little, so that a few operations are deferred.
@@ -317,7 +319,10 @@ final class TestNetwork {
         case .dial(let id, let address): self.dial(id, address, from: machine)
         case .send(let id, let bytes):
             self.queue.append((machine, .flushed(id, byteCount: bytes.count)))
-            guard let (peer, peerID) = self.other(end: id, of: machine) else { return }
+            guard let (peer, peerID) = self.other(end: id, of: machine) else {
+                self.listeners[id]?(bytes)
+                return
+            }
             self.deliveredByteCount += bytes.count
             self.queue.append((peer, .received(peerID, bytes)))
         case .resumeReading: break

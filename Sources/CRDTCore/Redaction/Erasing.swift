@@ -59,9 +59,9 @@ package struct Erasing: Sendable {
                 self.isDone = true
                 break
             }
-            try self.delay(&erasures, at: key, views, &allowance, in: &transaction)
+            let isWhole = try self.delay(&erasures, at: key, views, &allowance, in: &transaction)
             guard !erasures.isEmpty else {
-                self.last = key
+                if isWhole { self.last = key }
                 continue
             }
             let room = Self.stepWriteCountMax - victims.count
@@ -70,7 +70,8 @@ package struct Erasing: Sendable {
             // With more than there is room for, the next step looks at the same property again.
             guard found.victims.count <= room else { break }
             finished += found.finished
-            if !found.finished.isEmpty, found.finished.count < erasures.count { break }
+            let isFinished = isWhole && found.finished.count == erasures.count
+            if !found.finished.isEmpty, !isFinished { break }
             self.last = key
             if found.finished.isEmpty { self.summary.isBarred = true }
         }
@@ -80,40 +81,48 @@ package struct Erasing: Sendable {
 
     /// Has those of other devices wait that erase more than is allowed now, and those of devices that were stopped.
     ///
-    /// Those of one property are done together, or wait.
+    /// Those of one property are done together, or wait; of very many the first, and the others are left out.
+    /// - Returns: whether none was left out.
     private mutating func delay(
         _ erasures: inout [PendingErasure],
         at key: RegisterKey,
         _ views: [HistoryView],
         _ allowance: inout ErasureAllowance,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        guard let own = allowance.device else { return }
-        var fresh: [PendingErasure] = []
-        for erasure in erasures where !erasure.isReleased {
-            guard let device = transaction.segment(erasure.change.segment).device, device != own else { continue }
-            if allowance.stopped.contains(device) {
+    ) throws(StoreError) -> Bool {
+        guard let own = allowance.device else { return true }
+        var (kept, fresh): ([PendingErasure], [PendingErasure]) = ([], [])
+        for erasure in erasures {
+            let device = transaction.segment(erasure.change.segment).device
+            if erasure.isReleased || device == own {
+                kept.append(erasure)
+            } else if device.map({ allowance.stopped.contains($0) }) ?? true {
                 try transaction.delayErasure(erasure, until: PendingErasure.never)
                 self.summary.delayedCount += 1
-                erasures.removeAll { $0 == erasure }
             } else {
                 fresh.append(erasure)
             }
         }
-        guard !fresh.isEmpty else { return }
+        let isWhole = fresh.count <= Self.togetherCountMax
+        fresh = Array(fresh.prefix(Self.togetherCountMax))
+        erasures = kept + fresh
+        guard !fresh.isEmpty else { return isWhole }
         let room = max(0, allowance.writeCount)
         let found = try self.examine(fresh, at: key, views, room: room, in: &transaction)
-        if found.victims.count <= room {
+        guard found.victims.count > room else {
             allowance.writeCount -= found.victims.count
             // Charged once, also if the rest of the step has no room for them.
             let past = WallTime(milliseconds: 0)
-            for erasure in fresh where !found.victims.isEmpty { try transaction.delayErasure(erasure, until: past) }
+            for erasure in found.finished where !found.victims.isEmpty {
+                try transaction.delayErasure(erasure, until: past)
+            }
             try transaction.releaseErasures(dueBy: past, of: [])
-            return
+            return isWhole
         }
         for erasure in fresh { try transaction.delayErasure(erasure, until: allowance.due) }
         self.summary.delayedCount += fresh.count
-        erasures.removeAll { fresh.contains($0) }
+        erasures = kept
+        return isWhole
     }
 
     /// What the erasures of one property drop, or the first of them, and which are done with that.

@@ -59,16 +59,16 @@ extension Expense {
                 let probe = ChainProbe(replica: member.head(of: 1).replica, points: points)
                 return Array(repeating: .probe(probe), count: 4_000)
             },
-            Expense("state: 20,000 that differ", after: self.manyReplicas) { _ in
+            Expense("state: 20,000 of another frontier", after: self.manyReplicas) { _ in
                 (0..<20_000).map { number in
                     .state(StateClaim(frontier: .zero, root: Hash256(bytes: Bytes32(0, 0, 0, number))))
                 }
             },
-            Expense("sums: 200 that differ", after: self.manyReplicas) { _ in
+            Expense("sums: 200 that nobody awaits", after: self.manyReplicas) { _ in
                 let sums = Array(repeating: UInt64(7), count: SettledDigest.groupCount)
                 return Array(repeating: .sums(StateSums(frontier: .zero, sums: sums)), count: 200)
             },
-            Expense("objects: 20,000 of 16 groups", after: self.manyReplicas) { _ in
+            Expense("objects: 20,000 of 16 groups that nobody awaits", after: self.manyReplicas) { _ in
                 let groups = Array(0..<MessageLimits.listedGroupCountMax)
                 let told = StateObjects(frontier: .zero, groups: groups, objects: [])
                 return Array(repeating: .objects(told), count: 20_000)
