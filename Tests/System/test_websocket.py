@@ -184,6 +184,7 @@ def test_a_subscription_is_resumed_where_it_ended(clients):
     first = Follower(live, 20, scope)
     first.take_all()
     live.send({"type": "unsubscribe", "id": 20})
+    check(live.settle() == [], "the subscription that ends had something to say")
     made = [other.write([{"create": "item", "parent": top, "properties": {"n": n}}])[0] for n in range(10)]
     other.write([{"delete": made[0]}])
     check(live.settle() == [], "a subscription goes on after its end")
@@ -267,6 +268,7 @@ def test_a_live_page_shows_what_its_query_finds(clients):
     other.write([{"delete": made[1]}])
     wait_for([3, 4, 5], False)
     live.send({"type": "unsubscribe", "id": 1})
+    check(live.settle() == [], "the page that ends had something to say")
     other.write([{"delete": top}])
     check(live.settle() == [], "a page after the end")
 
