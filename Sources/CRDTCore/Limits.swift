@@ -25,6 +25,8 @@ package enum Limits {
     package static let changeOperationCountMax = 1 << 16
     /// What all edits of one transaction may have in `ChangeSize.byteCount`.
     package static let editByteCountMax = 6 << 20
+    /// Changes that edit nothing, which an undo passes on its way to what it takes back.
+    package static let undoPassedCountMax = 1 << 12
     /// What a write may have of both, so that taking it back by one change leaves room for saying so.
     package static let transactionOperationCountMax = changeOperationCountMax - 1
     package static let transactionByteCountMax = editByteCountMax - 256

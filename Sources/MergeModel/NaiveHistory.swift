@@ -149,9 +149,7 @@ package struct NaiveHistory: Sendable {
 
     /// An edit that no state shows.
     private static let nothing = Undo(
-        replica: ReplicaID(bytes: Bytes16(high: 0, low: 0)),
-        sequence: 1,
-        hash: .zero,
+        target: NamedChange(replica: ReplicaID(bytes: Bytes16(high: 0, low: 0)), sequence: 1, hash: .zero),
         isRedo: false
     )
 
@@ -254,19 +252,17 @@ package struct NaiveHistory: Sendable {
     }
 
     /// The user whose device wrote a change, as the first change of its fork says.
-    package func user(of number: Int) -> UserID? {
-        for case .introduce(let introduction) in self.changes[self.path(to: number)[0]].edits {
-            return introduction.user
-        }
-        return nil
-    }
+    package func user(of number: Int) -> UserID? { self.introduction(of: number)?.user }
+
+    /// The device that wrote a change.
+    package func device(of number: Int) -> DeviceID? { self.introduction(of: number)?.device }
 
     /// The branch of the workspace that a change is on, as the first change of its chain says; nil for the main
     /// timeline.
-    package func branch(of number: Int) -> BranchID? {
-        for case .introduce(let introduction) in self.changes[self.path(to: number)[0]].edits {
-            return introduction.branch
-        }
+    package func branch(of number: Int) -> BranchID? { self.introduction(of: number)?.branch }
+
+    private func introduction(of number: Int) -> Introduction? {
+        for case .introduce(let introduction) in self.changes[self.path(to: number)[0]].edits { return introduction }
         return nil
     }
 

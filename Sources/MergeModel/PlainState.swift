@@ -196,7 +196,7 @@ package enum ModelWords {
             "restamp \(self.short(restamp.replica)):\(restamp.firstSequence) to \(restamp.lastSequence)/"
                 + self.short(restamp.lastHash)
         case .undo(let undo):
-            "\(undo.isRedo ? "redo" : "undo") \(self.short(undo.replica)):\(undo.sequence)"
+            "\(undo.isRedo ? "redo" : "undo") \(self.short(undo.target.replica)):\(undo.target.sequence)"
         case .branch: "branch"
         case .erase(let erasure): "erase \(self.short(erasure.object)).\(ModelText(erasure.name))"
         case .unknown(let kind, _): "unknown \(kind)"

@@ -13,6 +13,7 @@ struct MissingContentTests {
     private struct World {
         let network = TestNetwork()
         let relay: RawPeer.IdentityBox
+        private let first: DeviceID
         private(set) var peer: RawPeer?
 
         init() throws {
@@ -20,6 +21,7 @@ struct MissingContentTests {
             guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
                 throw TestFailure("no identity")
             }
+            self.first = identity.device
             let first = try self.network.add(identity, seed: 2)
             let second = try self.network.join(first, name: "second", seed: 21)
             self.relay = try RawPeer.member(of: self.network, invitedBy: second, seed: 10)
@@ -42,10 +44,12 @@ struct MissingContentTests {
             #expect(try self.network.export(0) == self.network.export(1))
         }
 
+        /// Takes back, on the second machine, what the first one wrote last.
         func reverse(isRedo: Bool) throws -> UndoReport? {
+            let scope = UndoScope.device(self.first)
             let report = Mutex<UndoReport?>(nil)
             try self.network.write(1) { local throws(WriteRefusal) in
-                let found = try local.reverse(isRedo: isRedo)
+                let found = try local.reverse(isRedo: isRedo, scope: scope)
                 report.withLock { $0 = found }
             }
             return report.withLock { $0 }

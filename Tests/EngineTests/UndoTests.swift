@@ -150,19 +150,22 @@ import Testing
         try branch.write(0, create)
         try main.synchronise()
         try branch.synchronise()
-        var reportCount = 0
+        var (reportCount, wrote, wasAsked) = (0, Set<Int>(), false)
         for step in 0..<30 {
             let device = random.below(3)
             switch random.below(10) {
             case 0...4:
                 var same = random
+                let count = main.history.changes.count
                 try self.write(&main, device, &random)
+                if main.history.changes.count > count { wrote.insert(device) }
                 try self.write(&branch, device, &same)
             case 5, 6:
                 try main.synchronise()
                 try branch.synchronise()
             default:
                 let isRedo = random.below(3) == 0
+                if !isRedo, wrote.contains(device) { wasAsked = true }
                 let reports = try [main.reverse(device, isRedo: isRedo), branch.reverse(device, isRedo: isRedo)]
                 // Their chains begin with other changes, so the names of all that follow differ.
                 #expect(reports[0]?.change.sequence == reports[1]?.change.sequence, "seed \(seed), step \(step)")
@@ -179,7 +182,7 @@ import Testing
             let states = try [main.state(device), branch.state(device)]
             #expect(states[0] == states[1], "seed \(seed), step \(step)")
         }
-        #expect(reportCount > 0, "seed \(seed)")
+        #expect(reportCount > 0 || !wasAsked, "seed \(seed)")
     }
 
     /// Found by the simulator, seed 285.
@@ -246,7 +249,8 @@ import Testing
         var counts: [Int] = []
         for isUndo in [false, true] {
             var plan = TransactionPlan(namespace: ObjectID(bytes: Bytes16(high: 1, low: 1)), user: TestDevice.user)
-            if isUndo { try plan.note(Undo(replica: replica, sequence: 1, hash: .zero, isRedo: false)) }
+            let target = NamedChange(replica: replica, sequence: 1, hash: .zero)
+            if isUndo { try plan.note(Undo(target: target, isRedo: false, next: target)) }
             counts.append(0)
             while (try? plan.set(Self.objects[0], name: "n", value: value)) != nil { counts[counts.count - 1] += 1 }
             #expect(plan.edits.count <= Limits.changeOperationCountMax)
@@ -272,5 +276,90 @@ import Testing
         #expect(try world.reverse(0, isRedo: true) != nil)
         #expect(try world.reverse(0, isRedo: true) == nil)
         #expect(try world.state(0)[object] != nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `another device's word about a change moves no undo`(isRedo: Bool) throws {
+        var world = try UndoWorld(users: [TestDevice.user, TestDevice.user])
+        let object = Self.objects[0]
+        try world.write(0) { local throws(WriteRefusal) in
+            try local.perform(.create(Transaction.Creation(id: .given(object), type: "t")))
+        }
+        for n in 1...3 {
+            try world.write(0) { local throws(WriteRefusal) in
+                try local.perform(.set(object, name: "a", value: .int(Int64(n))))
+            }
+        }
+        if isRedo { #expect(try world.reverse(0, isRedo: false) != nil) }
+        try world.synchronise()
+        let last = try #require(world.history.changes.last)
+        let named = NamedChange(replica: last.replica, sequence: last.sequence, hash: last.hash)
+        try world.append([.undo(Undo(target: named, isRedo: isRedo))], by: 1)
+        try world.synchronise()
+        #expect(try world.reverse(0, isRedo: isRedo)?.hasEffect == true)
+        #expect(try world.state(0)[object]?.properties[ModelText("a")] == .int(isRedo ? 3 : 2))
+    }
+
+    @Test func `what another device takes back is no step of its own, and none any more of the one that did it`() throws
+    {
+        var world = try UndoWorld(users: [TestDevice.user, TestDevice.user])
+        let object = Self.objects[0]
+        func value() throws -> [Value?] { try (0..<2).map { try world.state($0)[object]?.properties[ModelText("a")] } }
+        try world.write(0) { local throws(WriteRefusal) in
+            try local.perform(.create(Transaction.Creation(id: .given(object), type: "t")))
+        }
+        for n in 1...4 {
+            try world.write(0) { local throws(WriteRefusal) in
+                try local.perform(.set(object, name: "a", value: .int(Int64(n))))
+            }
+        }
+        try world.synchronise()
+        try world.write(1) { local throws(WriteRefusal) in
+            try local.perform(.set(object, name: "b", value: .int(1)))
+        }
+        for n in [3, 2] {
+            #expect(try world.reverse(1, isRedo: false, of: 0)?.hasEffect == true)
+            #expect(try world.state(1)[object]?.properties[ModelText("a")] == .int(Int64(n)))
+        }
+        #expect(try world.reverse(1, isRedo: true, of: 0)?.hasEffect == true)
+        try world.synchronise()
+        #expect(try value() == [.int(3), .int(3)])
+        // It goes on where the other one has stopped; a redo of its own is none of what the other one has done.
+        #expect(try world.reverse(0, isRedo: true) == nil)
+        #expect(try world.reverse(0, isRedo: false)?.hasEffect == true)
+        #expect(try world.state(0)[object]?.properties[ModelText("a")] == .int(2))
+        try world.synchronise()
+        #expect(try world.reverse(1, isRedo: false)?.hasEffect == true)
+        #expect(try world.state(1)[object]?.properties[ModelText("b")] == nil)
+        #expect(try world.state(1)[object]?.properties[ModelText("a")] == .int(2))
+    }
+
+    /// Undos and redos of one step, and steps each of which is taken back.
+    @Test func `how long an undo looks does not depend on how much is taken back already`() throws {
+        var world = try UndoWorld(users: [TestDevice.user, TestDevice.user])
+        let object = Self.objects[0]
+        try world.write(0) { local throws(WriteRefusal) in
+            try local.perform(.create(Transaction.Creation(id: .given(object), type: "t")))
+        }
+        try world.synchronise()
+        func set(_ number: Int) throws {
+            try world.write(0) { local throws(WriteRefusal) in
+                try local.perform(.set(object, name: "\(number)", value: .int(Int64(number))))
+            }
+        }
+        for number in 0..<100 {
+            try set(number)
+            try set(1_000 + number)
+            for isRedo in [false, false, true, true, false] {
+                #expect(try world.reverse(0, isRedo: isRedo) != nil)
+            }
+            #expect(try number % 2 == 0 || world.reverse(0, isRedo: false) != nil)
+        }
+        for isRedo in [false, true, false, false, true, true, true] {
+            let looked = try world.lookedAtCount(0, isRedo: isRedo)
+            #expect(looked <= 6, "\(looked) changes")
+            _ = try world.reverse(0, isRedo: isRedo)
+        }
+        #expect(try world.lookedAtCount(1, isRedo: false) == 0)
     }
 }

@@ -20,6 +20,7 @@ struct UndoWorld {
 
     private struct Device {
         let replica: ReplicaID
+        let id: DeviceID
         let user: UserID
         let node: TestNode<MemoryStore>
         var tip: Hash256?
@@ -34,7 +35,7 @@ struct UndoWorld {
             self.history.devices[replica] = device
             let store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
             let node = TestNode(store: store, objects: [], now: self.time)
-            self.devices.append(Device(replica: replica, user: user, node: node))
+            self.devices.append(Device(replica: replica, id: device.device, user: user, node: node))
             try self.append([.introduce(device.introduction(nonce: nonce, branch: self.branch))], by: number)
         }
         if let branch { try self.open(branch, by: users[0]) }
@@ -60,7 +61,7 @@ struct UndoWorld {
         _ body: (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) throws -> WriteRefusal? {
         self.time = self.time.advanced(byMilliseconds: 1)
-        let user = self.devices[device].user
+        let (id, user) = (self.devices[device].id, self.devices[device].user)
         self.seed += 1
         var seed = [UInt8](repeating: 0, count: EntropyStream.seedByteCount)
         for position in 0..<8 { seed[position] = UInt8(truncatingIfNeeded: self.seed >> (8 * position)) }
@@ -77,7 +78,8 @@ struct UndoWorld {
                 entropy: entropy,
                 store: transaction,
                 state: state,
-                branch: branch
+                branch: branch,
+                device: id
             )
             do throws(WriteRefusal) {
                 try body(&local)
@@ -91,10 +93,13 @@ struct UndoWorld {
     }
 
     /// Takes back, or does again, on one device.
-    mutating func reverse(_ device: Int, isRedo: Bool) throws -> UndoReport? {
+    ///
+    /// `other`: the device whose steps these are; nil for its own.
+    mutating func reverse(_ device: Int, isRedo: Bool, of other: Int? = nil) throws -> UndoReport? {
+        let scope = other.map { UndoScope.device(self.devices[$0].id) }
         var report: UndoReport?
         let refusal = try self.write(device) { local throws(WriteRefusal) in
-            report = try local.reverse(isRedo: isRedo)
+            report = try local.reverse(isRedo: isRedo, scope: scope)
         }
         if let refusal { throw refusal }
         guard let found = report, let change = self.history.changes.first(where: { $0.point == found.change }) else {
@@ -105,7 +110,17 @@ struct UndoWorld {
         return report
     }
 
-    private mutating func append(_ edits: [Edit], by device: Int) throws {
+    /// How many changes are looked at for the next undo or redo of a device; 0 if there is none.
+    func lookedAtCount(_ device: Int, isRedo: Bool) throws -> Int {
+        let (id, branch) = (self.devices[device].id, self.branch)
+        let author = UndoAuthor(user: self.devices[device].user, device: id, scope: .device(id))
+        return try self.devices[device].node.read { transaction throws(StoreError) in
+            let history = History(try transaction.view(of: branch))
+            return try transaction.nextUndo(for: author, isRedo: isRedo, in: history)?.lookedAtCount ?? 0
+        }
+    }
+
+    mutating func append(_ edits: [Edit], by device: Int) throws {
         let own = self.devices[device]
         let (context, last) = try own.node.read { transaction throws(StoreError) -> ([Point], Stamp) in
             var (points, last): ([Point], Stamp) = ([], .zero)

@@ -101,6 +101,19 @@ struct DamagedWriters {
         ])
         let erasure = Erasure(object: object(5), name: "n")
         try store.receive([self.keeper.run([[.erase(erasure), .set(object(5), name: "n", value: .int(1))]])])
+        try self.takeBack(in: store)
+    }
+
+    /// Writes twice, and takes the second back.
+    private mutating func takeBack(in store: SQLiteStoreHandle) throws {
+        var written: [NamedChange] = []
+        for n in 1...2 {
+            try store.receive([self.keeper.run([[.set(object(5), name: "n", value: .int(Int64(n)))]])])
+            let keeper = self.keeper
+            written.append(NamedChange(replica: keeper.replica, sequence: keeper.sequence, hash: keeper.head))
+        }
+        let undo = Undo(target: written[1], isRedo: false, next: written[0])
+        try store.receive([self.keeper.run([[.undo(undo), .set(object(5), name: "n", value: .int(1))]])])
     }
 
     private static let names = ["a", "b"]
@@ -169,6 +182,7 @@ struct DamagedWriters {
         self.readObjects(store)
         self.readBranches(store)
         self.readSegments(store)
+        self.readUndos(store)
         _ = try? store.export()
         _ = try? store.read { transaction throws(StoreError) in
             _ = try transaction.pairedDevices()
@@ -180,6 +194,17 @@ struct DamagedWriters {
         }
         for name in Self.names {
             _ = try? store.read { transaction throws(StoreError) in try transaction.rememberedWrite(name) }
+        }
+    }
+
+    private func readUndos(_ store: SQLiteStoreHandle) {
+        for scope in [UndoScope.device(self.keeper.device.device), .user] {
+            let author = UndoAuthor(user: TestDevice.user, device: self.keeper.device.device, scope: scope)
+            for isRedo in [false, true] {
+                _ = try? store.read { transaction throws(StoreError) in
+                    try transaction.nextUndo(for: author, isRedo: isRedo, in: History(.present))
+                }
+            }
         }
     }
 

@@ -39,9 +39,11 @@ import Testing
             .unknown(kind: 9, body: []), .unknown(kind: 8, body: [1]),
             .undo(
                 Undo(
-                    replica: ReplicaID(bytes: Bytes16(high: 1, low: 2)),
-                    sequence: 3,
-                    hash: Hash256(bytes: Bytes32(1, 2, 3, 4)),
+                    target: NamedChange(
+                        replica: ReplicaID(bytes: Bytes16(high: 1, low: 2)),
+                        sequence: 3,
+                        hash: Hash256(bytes: Bytes32(1, 2, 3, 4))
+                    ),
                     isRedo: true
                 )
             ),

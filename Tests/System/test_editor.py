@@ -154,10 +154,13 @@ def test_undo_and_redo_by_keys_by_buttons_and_on_the_other_machine(editors):
     two.select(box)
     two.here.find("#inspector [name=width]").click()
     two.here.chord(Keys.CONTROL, "z")
+    other.focus(box)
+    other.here.keys(Keys.ARROW_RIGHT)
+    same_everywhere(windows, "a move on the other machine, and no undo from a text field", is_at(place["x"] + 20))
     other.here.find("[data-reverse=undo]").click()
-    same_everywhere(windows, "an undo on the other machine, and none from a text field", is_at(place["x"]))
+    same_everywhere(windows, "an undo on the other machine takes back what was done there", is_at(place["x"] + 10))
     other.here.find("[data-reverse=redo]").click()
-    same_everywhere(windows, "a redo on the other machine", is_at(place["x"] + 10))
+    same_everywhere(windows, "a redo on the other machine", is_at(place["x"] + 20))
     editors.check_consoles()
 
 

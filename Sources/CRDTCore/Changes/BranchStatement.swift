@@ -69,11 +69,7 @@ package struct BranchOpening: Hashable, Sendable {
         self.parent?.bytes.append(to: &bytes)
         bytes.appendPrefixed(self.name)
         bytes.appendVarint(UInt64(self.base.count))
-        for change in self.base {
-            change.replica.bytes.append(to: &bytes)
-            bytes.appendVarint(change.sequence)
-            change.hash.bytes.append(to: &bytes)
-        }
+        for change in self.base { change.encode(to: &bytes) }
     }
 
     fileprivate init(_ id: BranchID, decoding reader: inout ByteReader) throws(WireError) {
@@ -87,14 +83,7 @@ package struct BranchOpening: Hashable, Sendable {
         let count = try reader.varint()
         guard count <= Limits.branchBaseCountMax else { throw .overLimit }
         self.base = []
-        for _ in 0..<count {
-            let replica = ReplicaID(bytes: try reader.bytes16())
-            let sequence = try reader.varint()
-            guard (1...Limits.sequenceMax).contains(sequence) else { throw .overLimit }
-            self.base.append(
-                NamedChange(replica: replica, sequence: sequence, hash: Hash256(bytes: try reader.bytes32()))
-            )
-        }
+        for _ in 0..<count { self.base.append(try NamedChange(decoding: &reader)) }
     }
 }
 
@@ -106,6 +95,20 @@ package struct NamedChange: Hashable, Sendable {
 
     package init(replica: ReplicaID, sequence: UInt64, hash: Hash256) {
         (self.replica, self.sequence, self.hash) = (replica, sequence, hash)
+    }
+
+    /// Appends the canonical bytes.
+    func encode(to bytes: inout [UInt8]) {
+        self.replica.bytes.append(to: &bytes)
+        bytes.appendVarint(self.sequence)
+        self.hash.bytes.append(to: &bytes)
+    }
+
+    init(decoding reader: inout ByteReader) throws(WireError) {
+        self.replica = ReplicaID(bytes: try reader.bytes16())
+        self.sequence = try reader.varint()
+        guard (1...Limits.sequenceMax).contains(self.sequence) else { throw .overLimit }
+        self.hash = Hash256(bytes: try reader.bytes32())
     }
 }
 

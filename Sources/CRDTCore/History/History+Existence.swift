@@ -46,11 +46,9 @@ extension History {
         {
             return true
         }
-        var operations = try self.operations(on: object, in: &transaction)
-        if self.undos != nil { operations.sort { WriteOrder.precedes($1, $0, transaction) } }
-        var verdicts = self.undos?.known ?? [:]
+        let operations = try self.operations(on: object, in: &transaction)
         var (touches, contexts): ([WriteReference], [CausalContext]) = ([], [])
-        for write in operations where try self.counts(write, &verdicts, in: &transaction) {
+        for write in operations where try self.counts(write, in: &transaction) {
             if deletions.contains(write) {
                 let seen = try transaction.context(at: write.point)
                 contexts.append(CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal))

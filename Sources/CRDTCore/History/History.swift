@@ -30,11 +30,14 @@ package struct History {
     /// Whether the tables of the store say it.
     var isPresent: Bool { self.view.isPresent && self.undos == nil }
 
-    /// The last change of each segment that counts, of those that a user has written.
-    func ends(of user: UserID, in transaction: inout some StoreTransaction) -> [SegmentPoint] {
+    /// The last change of each segment that counts, of those that some authors have written.
+    func ends(
+        in transaction: inout some StoreTransaction,
+        where isWanted: (Introduction) -> Bool
+    ) -> [SegmentPoint] {
         var ends: [SegmentPoint] = []
         for segment in transaction.segmentIndices {
-            guard transaction.segment(segment).introduction?.user == user else { continue }
+            guard let author = transaction.segment(segment).introduction, isWanted(author) else { continue }
             let progress = transaction.progress(of: segment)
             let sequence = self.view.seen.map { min($0[segment], progress.appliedSequence) } ?? progress.countedSequence
             if sequence >= progress.firstSequence { ends.append(SegmentPoint(segment: segment, sequence: sequence)) }
@@ -72,12 +75,11 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> WriteReference? {
         if self.isPresent { return try transaction.register(key)?.winner }
-        var verdicts = self.undos?.known ?? [:]
         var bound = self.view.lastStamp
         while true {
             let group = try self.lastWrites(at: key, through: bound, in: &transaction)
             for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) })
-            where try self.counts(write, &verdicts, in: &transaction) {
+            where try self.counts(write, in: &transaction) {
                 try transaction.requireKept(write, at: key, in: self.view)
                 return write
             }
@@ -113,15 +115,12 @@ package struct History {
         return found
     }
 
-    /// Whether a write that the view has counts, if all later ones of its kind were looked at before.
-    ///
-    /// `verdicts`: the changes of which one of those says whether they are taken back.
+    /// Whether a write that the view has counts.
     mutating func counts(
         _ write: WriteReference,
-        _ verdicts: inout [SegmentPoint: Bool],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        try self.undos?.counts(write, &verdicts, in: &transaction) ?? true
+        try self.undos?.counts(write, in: &transaction) ?? true
     }
 
     /// The operations on an object that count and are on branches which are not merged.
@@ -226,12 +225,10 @@ package struct History {
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> MoveRecord? {
-        var verdicts = self.undos?.known ?? [:]
-        let moves = try self.moves(of: object, in: &transaction)
-        for move in moves.sorted(by: { WriteOrder.precedes($1.write, $0.write, transaction) }) {
-            // A move without effect can still be that of a change which says something.
-            let counts = try self.counts(move.write, &verdicts, in: &transaction)
-            if counts, move.isEffective { return move }
+        let moves = try self.moves(of: object, in: &transaction).filter(\.isEffective)
+        for move in moves.sorted(by: { WriteOrder.precedes($1.write, $0.write, transaction) })
+        where try self.counts(move.write, in: &transaction) {
+            return move
         }
         return nil
     }

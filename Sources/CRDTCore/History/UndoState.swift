@@ -5,83 +5,82 @@
 /// as it is, whether they take something back by it or not.
 package struct UndoState: Sendable {
     private let user: UserID
-    /// Whether changes are taken back, as far as that is known beforehand.
-    let known: [SegmentPoint: Bool]
-    private var marks: [SegmentPoint: UndoneChange?] = [:]
+    /// The last change of each of the user's segments that counts.
+    private let ends: [SegmentPoint]
+    /// Whether changes are taken back, as far as that is known.
+    private var isUndone: [SegmentPoint: Bool] = [:]
 
-    /// Those of a user if the change that is next is taken back, or is not.
-    package init(of user: UserID, around next: NextUndo, isUndone: Bool) {
-        var known = next.isUndone
-        known[next.target] = isUndone
-        (self.user, self.known) = (user, known)
+    package init(of user: UserID, in history: History, _ transaction: inout some StoreTransaction) {
+        self.user = user
+        self.ends = history.ends(in: &transaction) { $0.user == user }
     }
 
-    /// Whether a write counts, if all later ones of its kind were looked at before.
+    /// The same if a change is taken back, or is not, whatever is said of it.
+    package func taking(_ change: SegmentPoint, isUndone: Bool) -> UndoState {
+        var state = self
+        state.isUndone[change] = isUndone
+        return state
+    }
+
+    /// Whether a write counts that the history has.
     ///
-    /// `verdicts`: the changes of which one of those says whether they are taken back.
+    /// - Complexity: O(*l* log *n*) for *l* segments of the user.
     mutating func counts(
         _ write: WriteReference,
-        _ verdicts: inout [SegmentPoint: Bool],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        if let mark = try self.mark(of: write.point, in: &transaction) {
-            if verdicts[mark.change] == nil { verdicts[mark.change] = !mark.isRedo }
-            return false
-        }
-        return !(verdicts[write.point] ?? false)
+        if let known = self.isUndone[write.point] { return !known }
+        guard transaction.segment(write.segment).introduction?.user == self.user else { return true }
+        if try transaction.undo(at: write.point) != nil { return false }
+        return try !self.isTakenBack(write.point, in: &transaction)
     }
 
-    private mutating func mark(
-        of point: SegmentPoint,
+    /// Whether the last word on a change is that it is taken back.
+    mutating func isTakenBack(
+        _ change: SegmentPoint,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> UndoneChange? {
-        if let known = self.marks[point] { return known }
-        let mark = try transaction.undo(by: self.user, at: point)
-        self.marks[point] = .some(mark)
-        return mark
+    ) throws(StoreError) -> Bool {
+        if let known = self.isUndone[change] { return known }
+        var last: (undo: UndoRecord, write: WriteReference)?
+        for end in self.ends {
+            guard let undo = try transaction.lastUndo(of: change, on: end.segment, upTo: end.sequence) else { continue }
+            let write = try transaction.firstOperation(of: undo.point)
+            if let last, WriteOrder.precedes(write, last.write, transaction) { continue }
+            last = (undo, write)
+        }
+        let isTakenBack = last.map { !$0.undo.isRedo } ?? false
+        self.isUndone[change] = isTakenBack
+        return isTakenBack
     }
 }
 
-/// What a change takes back.
-package struct UndoneChange: Hashable, Sendable {
-    /// The change with the edits that are taken back, or done again.
-    package var change: SegmentPoint
-    /// The change that is taken back: that one, or if it is done again, the last one that took it back.
-    package var target: SegmentPoint
+/// Who takes something back, and whose steps.
+package struct UndoAuthor: Hashable, Sendable {
+    package var user: UserID
+    package var device: DeviceID
+    package var scope: UndoScope
 
-    package var isRedo: Bool { self.change != self.target }
+    package init(user: UserID, device: DeviceID, scope: UndoScope) {
+        (self.user, self.device, self.scope) = (user, device, scope)
+    }
+
+    /// Whether steps of a device are gone through.
+    func takesBack(_ author: Introduction?) -> Bool {
+        author?.user == self.user && self.scope.contains(author?.device)
+    }
 }
 
-/// The change that is to be taken back next.
+/// The change that is to be taken back next, and the one after it.
 package struct NextUndo: Hashable, Sendable {
     /// For a redo, it is an undo.
     package var target: SegmentPoint
-    /// Whether later changes of the user are taken back: not all that do so leave a trace where those had been.
-    package var isUndone: [SegmentPoint: Bool]
+    /// What is next once that is taken back, or done again; nil if there is nothing.
+    package var next: SegmentPoint?
+    /// How many changes were looked at to find both.
+    package var lookedAtCount: Int
 }
 
 extension StoreTransaction {
-    /// What a change takes back, if both are of a user, and its author had seen what it takes back.
-    package mutating func undo(by user: UserID, at point: SegmentPoint) throws(StoreError) -> UndoneChange? {
-        guard let named = try self.namedByUndo(by: user, at: point) else { return nil }
-        guard named.isRedo else { return UndoneChange(change: named.target, target: named.target) }
-        guard let first = try self.namedByUndo(by: user, at: named.target), !first.isRedo else { return nil }
-        return UndoneChange(change: first.target, target: named.target)
-    }
-
-    private mutating func namedByUndo(
-        by user: UserID,
-        at point: SegmentPoint
-    ) throws(StoreError) -> (target: SegmentPoint, isRedo: Bool)? {
-        let first = WriteReference(stamp: .zero, segment: point.segment, sequence: point.sequence, index: 0)
-        guard self.segment(point.segment).introduction?.user == user, case .undo(let undo)? = try self.edit(first),
-            let target = try self.place(of: undo.replica, sequence: undo.sequence, hash: undo.hash),
-            self.segment(target.segment).introduction?.user == user
-        else { return nil }
-        guard target != point, try self.seen(before: point)[target.segment] >= target.sequence else { return nil }
-        return (target, undo.isRedo)
-    }
-
     /// What the author of a change had seen, the changes before it in its chain included.
     package mutating func seen(before point: SegmentPoint) throws(StoreError) -> SeenSegments {
         var seen = try self.context(at: point)
@@ -89,52 +88,167 @@ extension StoreTransaction {
         return seen
     }
 
-    /// The last change of a user that an undo can take back, or the last undo that a redo can; nil if there is none.
+    /// The last change in a scope that an undo can take back, or the last undo that a redo can; nil for none.
     ///
     /// Changes of a branch that was merged are among them, as if they had been made offline. Whoever edits after an
     /// undo cannot do again what was undone before.
-    /// - Complexity: O(*k* *l*) for *k* later changes of the user, on *l* chains.
+    /// - Complexity: O(*l*) for *l* segments and for each later change in the scope that edits nothing, or was taken
+    ///   back in another scope. It passes `Limits.undoPassedCountMax` of these at most. How much is taken back in the scope
+    ///   does not matter.
     package mutating func nextUndo(
-        of user: UserID,
+        for author: UndoAuthor,
         isRedo: Bool,
         in history: History
     ) throws(StoreError) -> NextUndo? {
-        var heads: [WriteReference] = []
-        for last in history.ends(of: user, in: &self) { heads.append(try self.firstOperation(of: last)) }
-        // The last word on each change that was ever taken back.
-        var isUndone: [SegmentPoint: Bool] = [:]
-        while let next = heads.indices.max(by: { WriteOrder.precedes(heads[$0], heads[$1], self) }) {
-            let write = heads[next]
-            let point = write.point
-            if let undo = try self.undo(by: user, at: point) {
-                if isUndone[undo.change] == nil {
-                    isUndone[undo.change] = !undo.isRedo
-                    if isRedo, !undo.isRedo { return NextUndo(target: point, isUndone: isUndone) }
-                }
-            } else if try self.isOfUser(write), !(isUndone[point] ?? false) {
-                if !isRedo { return NextUndo(target: point, isUndone: isUndone) }
-                // Whatever was undone before it was given up when it was written.
-                return nil
-            }
-            if point.sequence > self.progress(of: point.segment).firstSequence {
-                heads[next] = try self.firstOperation(
-                    of: SegmentPoint(segment: point.segment, sequence: point.sequence - 1)
-                )
-            } else {
-                heads.remove(at: next)
+        var search = UndoSearch(for: author, isRedo: isRedo, in: history, &self)
+        guard let target = try search.next(in: &self) else { return nil }
+        let next = try search.next(in: &self)
+        return NextUndo(target: target, next: next, lookedAtCount: search.lookedAtCount)
+    }
+
+    fileprivate mutating func firstOperation(of point: SegmentPoint) throws(StoreError) -> WriteReference {
+        let stamp = try self.effectiveStamp(at: point)
+        return WriteReference(stamp: stamp, segment: point.segment, sequence: point.sequence, index: 0)
+    }
+}
+
+/// Goes through what was done in a scope, from the last on, and leaps over what is taken back.
+///
+/// Each undo names what is next after it in its scope, and each redo too. So what lies between is not looked at, but
+/// for changes of other chains that its author had not seen.
+private struct UndoSearch {
+    private let author: UndoAuthor
+    private let isRedo: Bool
+    /// The last change that counts of each segment of the devices in the scope, and of the one that asks.
+    private let ends: [SegmentPoint]
+    private var state: UndoState
+    /// What was not gone through: changes of different segments, with all that is before them.
+    private var heads: [SegmentPoint]
+    private var passedCount = 0
+    private(set) var lookedAtCount = 0
+
+    init(for author: UndoAuthor, isRedo: Bool, in history: History, _ transaction: inout some StoreTransaction) {
+        (self.author, self.isRedo) = (author, isRedo)
+        self.ends = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
+        self.heads = self.ends
+        self.state = UndoState(of: author.user, in: history, &transaction)
+    }
+
+    /// What is done about a change.
+    private enum Verdict {
+        /// It is next.
+        case found
+        /// Nothing is: whatever was undone before it was given up when it was written.
+        case ends
+        /// It is no step in the scope, or is taken back.
+        case passed
+        /// All between it and another one is taken back; nil if nothing else is there.
+        case leaps(to: SegmentPoint?)
+    }
+
+    /// The next change that can be taken back, or undo that can be done again; nil if there is none.
+    mutating func next(in transaction: inout some StoreTransaction) throws(StoreError) -> SegmentPoint? {
+        while let last = try self.last(in: &transaction) {
+            self.lookedAtCount += 1
+            switch try self.verdict(on: last, in: &transaction) {
+            case .ends: return nil
+            case .leaps(let next): try self.leap(from: last, to: next, in: &transaction)
+            case .found:
+                try self.pass(last, in: &transaction)
+                return last
+            case .passed:
+                guard self.passedCount < Limits.undoPassedCountMax else { return nil }
+                self.passedCount += 1
+                try self.pass(last, in: &transaction)
             }
         }
         return nil
     }
 
-    /// Whether a change that begins with an operation is one that its user made on purpose: an edit, or an erasure.
-    private mutating func isOfUser(_ first: WriteReference) throws(StoreError) -> Bool {
-        let edit = try self.edit(first)
-        return edit?.object != nil || edit?.kind == .erase
+    private mutating func verdict(
+        on last: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Verdict {
+        if let undo = try transaction.undo(at: last) {
+            guard undo.scope == self.author.scope else { return .passed }
+            if self.isRedo { return undo.isRedo ? .leaps(to: undo.next) : .found }
+            return .leaps(to: undo.isRedo ? undo.change : undo.next)
+        }
+        guard self.author.takesBack(transaction.segment(last.segment).introduction),
+            try self.isAction(last, in: &transaction)
+        else { return .passed }
+        if self.isRedo { return .ends }
+        return try self.state.isTakenBack(last, in: &transaction) ? .passed : .found
     }
 
-    private mutating func firstOperation(of point: SegmentPoint) throws(StoreError) -> WriteReference {
-        let stamp = try self.effectiveStamp(at: point)
-        return WriteReference(stamp: stamp, segment: point.segment, sequence: point.sequence, index: 0)
+    /// The last of the heads in the order of writes.
+    private func last(in transaction: inout some StoreTransaction) throws(StoreError) -> SegmentPoint? {
+        guard self.heads.count > 1 else { return self.heads.first }
+        var last: WriteReference?
+        for head in self.heads {
+            let write = try transaction.firstOperation(of: head)
+            if let last, WriteOrder.precedes(write, last, transaction) { continue }
+            last = write
+        }
+        return last?.point
+    }
+
+    /// Goes on before a change.
+    private mutating func pass(
+        _ point: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        self.heads.removeAll { $0.segment == point.segment }
+        guard let previous = transaction.place(before: point), previous.sequence > 0 else { return }
+        try self.add(previous, in: &transaction)
+    }
+
+    /// Goes on with a change, and with what its author had seen, instead of what the author of another one had.
+    ///
+    /// `next`: nil to go on with what that one had not seen, and with nothing else.
+    private mutating func leap(
+        from point: SegmentPoint,
+        to next: SegmentPoint?,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var seen = try transaction.seen(before: point)
+        self.heads.removeAll { $0.segment == point.segment || $0.sequence <= seen[$0.segment] }
+        guard let next else { return }
+        seen = try transaction.seen(before: next)
+        transaction.cover(next, in: &seen)
+        for end in self.ends {
+            let sequence = min(end.sequence, seen[end.segment])
+            guard sequence >= transaction.progress(of: end.segment).firstSequence else { continue }
+            try self.add(SegmentPoint(segment: end.segment, sequence: sequence), in: &transaction)
+        }
+    }
+
+    private mutating func add(
+        _ point: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard let end = self.ends.first(where: { $0.segment == point.segment }), end.sequence >= point.sequence else {
+            return
+        }
+        if let place = self.heads.firstIndex(where: { $0.segment == point.segment }) {
+            guard self.heads[place].sequence < point.sequence else { return }
+            self.heads.remove(at: place)
+        }
+        // Of what is not in the scope only undos matter.
+        guard !self.author.takesBack(transaction.segment(point.segment).introduction) else {
+            return self.heads.append(point)
+        }
+        if let undo = try transaction.lastUndo(on: point.segment, upTo: point.sequence) {
+            self.heads.append(undo.point)
+        }
+    }
+
+    /// Whether its author made a change on purpose: an edit, or an erasure.
+    private func isAction(
+        _ point: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        let edit = try transaction.edit(try transaction.firstOperation(of: point))
+        return edit?.object != nil || edit?.kind == .erase
     }
 }

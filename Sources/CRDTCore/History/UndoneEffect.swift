@@ -34,6 +34,15 @@ package struct UndoneEffect {
         try HistoryView(seen: try transaction.seen(before: point), in: &transaction)
     }
 
+    /// What a change takes back, if it is one of the user.
+    private func ownUndo(
+        at point: SegmentPoint,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) -> UndoRecord? {
+        guard transaction.segment(point.segment).introduction?.user == self.user else { return nil }
+        return try transaction.undo(at: point)
+    }
+
     /// The write to a property that was in force before the undo, if the property is as the undo left it.
     ///
     /// - Returns: nil if somebody has written to it since; a write of nil if there was none before.
@@ -43,7 +52,7 @@ package struct UndoneEffect {
     ) throws(StoreError) -> (before: WriteReference?, isUntouched: Bool) {
         var current = try self.history.lastWrite(at: key, in: &transaction)
         while let write = current, write.point != self.undo {
-            guard let undo = try transaction.undo(by: self.user, at: write.point) else {
+            guard let undo = try self.ownUndo(at: write.point, &transaction) else {
                 return (current, false)
             }
             var reader = History(try Self.view(before: undo.target, in: &transaction))
@@ -62,7 +71,7 @@ package struct UndoneEffect {
             .sorted { WriteOrder.precedes($1.write, $0.write, transaction) }
         var current = moves.first
         while let move = current, move.write.point != self.undo {
-            guard let undo = try transaction.undo(by: self.user, at: move.write.point) else {
+            guard let undo = try self.ownUndo(at: move.write.point, &transaction) else {
                 return (current, false)
             }
             let view = try Self.view(before: undo.target, in: &transaction)
@@ -88,7 +97,7 @@ package struct UndoneEffect {
     ) throws(StoreError) -> (before: Bool, isUntouched: Bool) {
         let before = try self.before.isAlive(object, in: &transaction)
         for write in try self.history.operations(on: object, in: &transaction) where !self.context.covers(write) {
-            if try transaction.undo(by: self.user, at: write.point) == nil { return (before, false) }
+            if try self.ownUndo(at: write.point, &transaction) == nil { return (before, false) }
         }
         for last in try self.history.lastRedactedWrites(on: object, in: &transaction)
         where !self.context.covers(last.segment, ChainOrdinal(sequence: last.sequence, index: 0)) {

@@ -446,6 +446,9 @@ package struct Merge {
             try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
             write.index += 1
         }
+        if run.operations[change.operationRange].first?.kind == .undo {
+            try self.noteUndo(by: change, of: run, record, at: place, in: &transaction)
+        }
         if asksForErasure, record.branch == nil {
             try self.noteErasures(of: change, in: run, at: place, &transaction)
         }

@@ -43,6 +43,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var redacted: [RegisterKey: RedactedWrites] = [:]
     private var missing: [SegmentPoint: Int] = [:]
     private var erasures: [RegisterKey: [SegmentIndex: (erasure: PendingErasure, due: WallTime?)]] = [:]
+    private var undos = MemoryUndos()
     private var raised: [SegmentPoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
@@ -169,6 +170,22 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         guard !self.missing.isEmpty else { return [] }
         let changes = self.missing.keys.filter { candidate in change.map { $0 < candidate } ?? true }
         return Array(changes.sorted().prefix(limit))
+    }
+
+    package mutating func addUndo(_ undo: UndoRecord) { self.undos.add(undo) }
+
+    package mutating func undo(at point: SegmentPoint) -> UndoRecord? { self.undos[point] }
+
+    package mutating func lastUndo(
+        of change: SegmentPoint,
+        on segment: SegmentIndex,
+        upTo sequence: UInt64
+    ) -> UndoRecord? {
+        self.undos.last(of: change, on: segment, upTo: sequence)
+    }
+
+    package mutating func lastUndo(on segment: SegmentIndex, upTo sequence: UInt64) -> UndoRecord? {
+        self.undos.last(on: segment, upTo: sequence)
     }
 
     package mutating func addErasure(_ erasure: PendingErasure) {
@@ -665,6 +682,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.missing = [:]
         self.erasures = [:]
         self.moveLog = MemoryMoves()
+        self.undos = MemoryUndos()
         self.raised = [:]
         for position in self.chains.indices {
             self.chains[position].removeCheckpoints(after: 0)

@@ -226,7 +226,7 @@ export interface Branch extends Past {
   readonly id: string;
   /** One transaction on the branch: all its edits count, or none. While the daemon is away, it waits. */
   write(compose: (transaction: Transaction) => unknown, options?: WriteOptions): Promise<{ readonly created: ID[] }>;
-  /** Takes back the last transactions of this user that count on the branch; the main timeline stays. */
+  /** Takes back the last transactions of this machine that count on the branch; the main timeline stays. */
   undo(count?: number): Promise<ReversedTransaction[]>;
   /** Does transactions again that `undo` took back. */
   redo(count?: number): Promise<ReversedTransaction[]>;
@@ -374,7 +374,7 @@ export interface Workspace {
   diff(from: Moment | Date, to?: Moment | Date | null, options?: { under?: ID }): Promise<Difference[]>;
   /** Makes an object and what was below it, or one property, what it was at a moment, by new edits. */
   restore(id: ID, options: { at: Moment | Date; property?: string }): Promise<Restoration>;
-  /** Takes back the last transactions of this user; resolves with them, the latest first. */
+  /** Takes back the last transactions of this machine; resolves with them, the latest first. */
   undo(count?: number): Promise<ReversedTransaction[]>;
   /** Does transactions again that `undo` took back. */
   redo(count?: number): Promise<ReversedTransaction[]>;

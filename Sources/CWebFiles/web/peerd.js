@@ -401,7 +401,7 @@ class Workspace {
   restore(id, { at, property } = {}) { return restore(this, id, at, property); }
 
   /**
-   * Takes back the last transactions of this user, from whichever page or machine they came.
+   * Takes back the last transactions that were written on this machine, from whichever page or program.
    *
    * Resolves with these transactions, the latest first: none if nothing is left. What somebody has edited since stays as
    * it is; `kept` of a transaction names it.
@@ -797,7 +797,7 @@ class Branch extends Past {
     }
   }
 
-  /** Takes back the last transactions of this user that count on the branch; main stays. As `undo` of the workspace. */
+  /** Takes back the last transactions of this machine that count on the branch; main stays. As `undo` of the workspace. */
   undo(count = 1) { return reverse(this.#workspace, "undo", count, this.id); }
 
   /** Does transactions again on the branch that `undo` took back there. */

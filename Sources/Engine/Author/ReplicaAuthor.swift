@@ -129,7 +129,14 @@ struct ReplicaAuthor: ~Copyable {
         guard let entropy = EntropyStream(seed: self.entropy.secret(EntropyStream.seedByteCount)) else {
             throw .abandoned
         }
-        var local = LocalTransaction(plan: plan, entropy: entropy, store: transaction, state: state, branch: branch)
+        var local = LocalTransaction(
+            plan: plan,
+            entropy: entropy,
+            store: transaction,
+            state: state,
+            branch: branch,
+            device: self.identity.device
+        )
         try body(&local)
         return try local.finish()
     }

@@ -1,21 +1,30 @@
-internal import CRDTCore
+package import CRDTCore
 
 /// Undo and redo: the edits that take a change back, or do it again.
 extension LocalTransaction {
-    /// Takes the user's last change back that is in force, or does the one again that was taken back last.
+    /// Takes the last change in a scope back that is in force, or does the one again that was taken back last there.
     ///
     /// Only what nobody has edited since changes, as far as one change can hold it: the rest is named in the report,
     /// and stays as it is. On a branch, the changes are those that count there.
     ///
+    /// - Parameters:
+    ///   - isRedo: whether it does something again.
+    ///   - scope: whose changes; nil for those of this device.
     /// - Returns: nil if there is no such change.
-    package mutating func reverse(isRedo: Bool) throws(WriteRefusal) -> UndoReport? {
+    /// - Throws: `WriteRefusal.store` if the store fails.
+    package mutating func reverse(isRedo: Bool, scope: UndoScope? = nil) throws(WriteRefusal) -> UndoReport? {
         try self.planning { local throws(WriteRefusal) in
-            let (user, branch) = (local.plan.user, local.branch)
+            let branch = local.branch
+            let author = UndoAuthor(
+                user: local.plan.user,
+                device: local.device,
+                scope: scope ?? .device(local.device)
+            )
             let undo = try WriteRefusal.from { () throws(StoreError) -> UndoPlan? in
                 let history = History(try local.store.view(of: branch))
-                let next = try local.store.nextUndo(of: user, isRedo: isRedo, in: history)
+                let next = try local.store.nextUndo(for: author, isRedo: isRedo, in: history)
                 guard let next else { return nil }
-                return try UndoPlan(of: next, by: user, isRedo: isRedo, history, in: &local.store)
+                return try UndoPlan(of: next, for: author, isRedo: isRedo, history, in: &local.store)
             }
             guard var undo else { return nil }
             return try undo.perform(on: &local.plan, in: &local.state, &local.store)
@@ -57,7 +66,7 @@ private struct UndoPlan {
 
     init(
         of next: NextUndo,
-        by user: UserID,
+        for author: UndoAuthor,
         isRedo: Bool,
         _ history: History,
         in store: inout some StoreTransaction
@@ -67,19 +76,20 @@ private struct UndoPlan {
         self.history = history
         self.edits = try UndoPlan.edits(of: target, in: &store)
         self.undo = Undo(
-            replica: store.replicaID(target.segment),
-            sequence: target.sequence,
-            hash: try UndoPlan.hash(of: target, in: &store),
-            isRedo: isRedo
+            target: try UndoPlan.named(target, in: &store),
+            isRedo: isRedo,
+            scope: author.scope == .device(author.device) ? nil : author.scope,
+            next: try next.next.map { point throws(StoreError) in try UndoPlan.named(point, in: &store) }
         )
         var change = target
         if isRedo {
-            change = try store.undo(by: user, at: target)?.change ?? target
-            self.way = .redo(try UndoneEffect(of: target, by: user, history, in: &store))
+            change = try store.undo(at: target)?.change ?? target
+            self.way = .redo(try UndoneEffect(of: target, by: author.user, history, in: &store))
         } else {
+            let state = UndoState(of: author.user, in: history, &store)
             self.way = .undo(
-                with: history.leavingOut(UndoState(of: user, around: next, isUndone: false)),
-                without: history.leavingOut(UndoState(of: user, around: next, isUndone: true))
+                with: history.leavingOut(state.taking(target, isUndone: false)),
+                without: history.leavingOut(state.taking(target, isUndone: true))
             )
         }
         self.report = UndoReport(
@@ -93,6 +103,14 @@ private struct UndoPlan {
             edits: try UndoPlan.edits(of: change, in: &store),
             kept: []
         )
+    }
+
+    private static func named(
+        _ change: SegmentPoint,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> NamedChange {
+        let hash = try Self.hash(of: change, in: &store)
+        return NamedChange(replica: store.replicaID(change.segment), sequence: change.sequence, hash: hash)
     }
 
     private static func hash(

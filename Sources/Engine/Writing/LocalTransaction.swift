@@ -11,6 +11,8 @@ package struct LocalTransaction: ~Copyable {
     var state: any StateReading
     /// The branch that is written to; nil for the main timeline.
     let branch: BranchID?
+    /// The device that writes: an undo takes back what it has done.
+    package let device: DeviceID
     /// Why a step was refused.
     ///
     /// Part of it may be in the plan, which is not written then, whatever the caller makes of the error.

@@ -125,7 +125,7 @@ package struct StoredOperation: SparseAnswer {
             self.changes = Stretch(restamp.replica, (restamp.firstSequence, restamp.lastSequence), restamp.lastHash)
         case .undo(let undo):
             self.kind = undo.isRedo ? "redo" : "undo"
-            self.changes = Stretch(undo.replica, (undo.sequence, undo.sequence), undo.hash)
+            self.changes = Stretch(undo.target.replica, (undo.target.sequence, undo.target.sequence), undo.target.hash)
         }
     }
 }

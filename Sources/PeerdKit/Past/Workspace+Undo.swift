@@ -103,7 +103,7 @@ public struct Restoration: Hashable, Sendable {
 }
 
 extension Workspace {
-    /// Takes back the last transactions of this user, on whichever of the user's machines they were written.
+    /// Takes back the last transactions that were written on this machine.
     ///
     /// Each is taken back by a transaction of its own: values, places, creations and deletions become what they would
     /// be without it. What somebody has edited since stays as it is, and is named. Nothing that somebody else deleted
@@ -118,16 +118,16 @@ extension Workspace {
     /// - Returns: the transactions, the latest first; fewer than asked for if there are no more.
     /// - Throws: ``PeerdError`` with `invalidArgument`, `tooLarge`, `noSuchBranch`, or as ``write(_:)`` does. Earlier
     ///   ones of several stay taken back.
-    /// - Complexity: O(*n* log *m*) for *n* edits to properties with *m* writes.
+    /// - Complexity: O(*n* log *m*) for *n* edits to properties with *m* writes, however much is taken back already.
     @discardableResult
     public func undo(_ count: Int = 1, on branch: BranchID? = nil) async throws -> [UndoneTransaction] {
         try await self.reverse(count, isRedo: false, on: branch)
     }
 
-    /// Does transactions of this user again that ``undo(_:on:)`` took back, the last of them first.
+    /// Does transactions again that ``undo(_:on:)`` took back on this machine, the last of them first.
     ///
-    /// A redo right after an undo restores the state exactly, but for the times of the last update. Once the user has
-    /// written something else, there is nothing to redo.
+    /// A redo right after an undo restores the state exactly, but for the times of the last update. Once something
+    /// else was written on this machine, there is nothing to redo.
     ///
     /// - Parameters:
     ///   - count: the most transactions to do again, from 1 to 1,000.

@@ -246,6 +246,23 @@ extension Schema {
             PRIMARY KEY (segment, sequence, by_segment, by_sequence)
         ) WITHOUT ROWID;
 
+        -- State: the changes that take back an earlier one of their user ("change_…"), or do it again. Of those the
+        -- target is the change that took it back. "next" is what is taken back, or done again, next in the scope: that
+        -- of a device's steps, or NULL for those of all devices of the user.
+        CREATE TABLE undo (
+            segment INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            change_segment INTEGER NOT NULL,
+            change_sequence INTEGER NOT NULL,
+            target_segment INTEGER NOT NULL,
+            target_sequence INTEGER NOT NULL,
+            scope BLOB,
+            next_segment INTEGER,
+            next_sequence INTEGER,
+            PRIMARY KEY (segment, sequence)
+        ) WITHOUT ROWID;
+        CREATE INDEX undo_change ON undo (change_segment, change_sequence, segment, sequence);
+
         -- State: superseded writes that were dropped: how many of each property, their first and last sequence on each
         -- segment, and the last stamp.
         CREATE TABLE redacted (

@@ -65,7 +65,8 @@ extension Expense {
                 }
             ),
             Expense("undo: 60,000 of a change that nobody knows") { member in
-                let undo = Undo(replica: member.unknownReplica(), sequence: 1, hash: .zero, isRedo: false)
+                let target = NamedChange(replica: member.unknownReplica(), sequence: 1, hash: .zero)
+                let undo = Undo(target: target, isRedo: false)
                 return self.runs(member, (0..<60_000).map { _ in .undo(undo) })
             },
             Expense("erase: 30,000 properties, with a write behind each") { member in

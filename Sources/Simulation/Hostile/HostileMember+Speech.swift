@@ -56,6 +56,7 @@ extension HostileMember {
             return self.wholeChain(change.chain).map { .message(.run($0)) }
         case .fork(let change, let count): return self.forks(change, count, at: time)
         case .restamp(let isOwn, let count): return self.restamps(isOwn, count, at: time)
+        case .reverse: return self.reversals(at: time)
         case .replay: return self.replay(session)
         case .withhold, .stay: return []
         case .claim:
@@ -198,6 +199,17 @@ extension HostileMember {
                 edits.append(.restamp(self.restamp(entry.replica, through: entry.sequence, hash)))
             }
             self.extend(0, [HostileDraft(stamp: stamp, edits: edits)], opening: stamp)
+        }
+        return self.wholeChain(0).map { .message(.run($0)) }
+    }
+
+    /// A change for each chain of others, which says that the last change there is taken back, and edits nothing.
+    private func reversals(at time: VirtualTime) -> [Utterance] {
+        for entry in self.frontier().entries where entry.sequence > 0 && entry.replica != self.chains[0]?.replica {
+            let target = NamedChange(replica: entry.replica, sequence: entry.sequence, hash: entry.hash)
+            let undo = Undo(target: target, isRedo: self.random.below(2) == 0)
+            let stamp = self.nextStamp(on: 0, at: time)
+            self.extend(0, [HostileDraft(stamp: stamp, edits: [.undo(undo)])], opening: stamp)
         }
         return self.wholeChain(0).map { .message(.run($0)) }
     }

@@ -9,6 +9,8 @@ struct UndoCheck {
     /// Nil if there was nothing to take back.
     let report: UndoReport?
     let isRedo: Bool
+    /// The device that does it.
+    let device: DeviceID
     /// Whether an earlier undo has kept something, which stays then for later ones.
     var hasKept = false
 
@@ -61,9 +63,22 @@ struct UndoCheck {
     /// What should not have happened, in words; nil if all is well.
     var problem: String? {
         guard let report else {
-            return self.before.visible == self.after.visible ? nil : "nothing was taken back, and the state changed"
+            let isSame = self.before.visible == self.after.visible
+            return isSame ? self.anotherStep(nil) : "nothing was taken back, and the state changed"
         }
-        return self.touched(by: report) ?? self.differenceFromModel(report)
+        return self.anotherStep(report.change) ?? self.touched(by: report) ?? self.differenceFromModel(report)
+    }
+
+    /// What is taken back, or done again, although it is not what this device has done last, or taken back last.
+    private func anotherStep(_ found: Point?) -> String? {
+        guard let history = self.before.history, let next = UndoneChanges(history).next(of: self.device) else {
+            return nil
+        }
+        let expected = self.isRedo ? next.redo : next.undo
+        guard expected.map({ history.changes[$0].point }) != found else { return nil }
+        let wanted = expected.map { ModelWords.short(history, $0) } ?? "nothing"
+        let taken = found.map { "\(ModelWords.short($0.replica)):\($0.sequence)" } ?? "nothing"
+        return "\(self.verb) of \(taken), and the last step is \(wanted)"
     }
 
     private var verb: String { self.isRedo ? "a redo" : "an undo" }

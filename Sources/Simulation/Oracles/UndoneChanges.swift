@@ -4,39 +4,39 @@ internal import MergeModel
 
 /// Which changes of a history are taken back, by what the history says and without regard to speed.
 ///
-/// All devices of a world are of one user.
+/// A word about what another device has written counts if edits come with it. All devices of a world are of one user.
 struct UndoneChanges {
     private let origin: NaiveHistory
+    /// What counts, in its order.
+    private let ordered: [Int]
+    /// By the numbers of changes that say so, the change that each takes back, or does again.
+    private var changes: [Int: Int] = [:]
     /// By the numbers of changes: those that are taken back, and those that say so of another.
     private(set) var undone: Set<Int> = []
-    private(set) var marks: Set<Int> = []
+    var marks: Set<Int> { Set(self.changes.keys) }
 
     init(_ history: NaiveHistory) {
         self.origin = history
         let verdicts = history.verdicts()
-        var targets: [Int: Int] = [:]
-        for (number, change) in history.changes.enumerated() where verdicts.stamps[number] != nil {
-            guard case .undo(let undo)? = change.edits.first, !undo.isRedo,
-                let target = history.number(of: undo.hash)
-            else { continue }
-            targets[number] = target
-        }
-        var isUndone: [Int: Bool] = targets.reduce(into: [:]) { $0[$1.value] = false }
-        let ordered = verdicts.stamps.sorted { left, right in
+        let sorted = verdicts.stamps.sorted { left, right in
             let (mine, theirs) = (history.changes[left.key], history.changes[right.key])
             return (left.value, mine.replica, mine.sequence, mine.hash)
                 < (right.value, theirs.replica, theirs.sequence, theirs.hash)
         }
-        for (number, _) in ordered {
-            if let target = targets[number] {
-                isUndone[target] = true
-                self.marks.insert(number)
-            } else if case .undo(let undo)? = history.changes[number].edits.first, undo.isRedo,
-                let target = history.number(of: undo.hash).flatMap({ targets[$0] })
-            {
-                isUndone[target] = false
-                self.marks.insert(number)
+        self.ordered = sorted.map(\.key)
+        var isUndone: [Int: Bool] = [:]
+        for number in self.ordered {
+            guard case .undo(let undo)? = history.changes[number].edits.first,
+                let target = history.number(of: undo.target.hash),
+                verdicts.contexts[number]?.contains(target) ?? false,
+                let user = history.user(of: number), history.user(of: target) == user,
+                let change = undo.isRedo ? self.changes[target] : target
+            else { continue }
+            if history.device(of: number) != history.device(of: change) {
+                guard history.changes[number].edits.contains(where: { $0.object != nil }) else { continue }
             }
+            isUndone[change] = !undo.isRedo
+            self.changes[number] = change
         }
         self.undone = Set(isUndone.filter(\.value).keys)
     }
@@ -46,6 +46,34 @@ struct UndoneChanges {
         self.origin.mappingEdits { number, edits in
             self.undone.contains(number) || self.marks.contains(number) || number == other ? [] : edits
         }
+    }
+
+    /// What a device takes back next and does again next, if each of its changes had seen the one before it, and no
+    /// device has taken back what another one has written.
+    func next(of device: DeviceID) -> (undo: Int?, redo: Int?)? {
+        let contexts = self.origin.verdicts().contexts
+        var (steps, reversals): ([Int], [Int]) = ([], [])
+        var last: Int?
+        for (word, change) in self.changes where self.origin.device(of: word) != self.origin.device(of: change) {
+            return nil
+        }
+        for number in self.ordered where self.origin.device(of: number) == device {
+            if let last, contexts[number]?.contains(last) != true { return nil }
+            last = number
+            if let change = self.changes[number] {
+                if case .undo(let undo)? = self.origin.changes[number].edits.first, undo.isRedo {
+                    reversals.removeLast()
+                    steps.append(change)
+                } else {
+                    steps.removeLast()
+                    reversals.append(number)
+                }
+            } else if let first = self.origin.changes[number].edits.first, first.object != nil || first.kind == .erase {
+                steps.append(number)
+                reversals = []
+            }
+        }
+        return (steps.last, reversals.last.flatMap { self.changes[$0] })
     }
 
     /// Whether each of those that take something back had seen all other edits, or was seen by them: only then is the

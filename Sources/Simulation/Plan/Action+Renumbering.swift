@@ -92,7 +92,7 @@ extension HostileAction {
         case .backdate(let written): return .backdate(mapped(written))
         case .fork(let written, let count): return .fork(mapped(written), count: count)
         case .spoil(let spoiling, let written): return .spoil(spoiling, mapped(written))
-        case .replay, .withhold, .claim, .restamp, .garble, .dawdle, .flood, .stay: return self
+        case .replay, .withhold, .claim, .restamp, .reverse, .garble, .dawdle, .flood, .stay: return self
         }
     }
 

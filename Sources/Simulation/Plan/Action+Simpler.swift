@@ -122,8 +122,8 @@ extension HostileAction {
             forms += [1, 2, 8].filter { $0 < count }.map { .fork(change, count: $0) }
         case .restamp(let isOwn, let count):
             forms += [1, 2, 8].filter { $0 < count }.map { .restamp(isOwn: isOwn, count: $0) }
-        case .write, .name, .replay, .withhold, .claim, .orphan, .stampAhead, .backdate, .spoil, .garble, .dawdle,
-            .stay:
+        case .write, .name, .replay, .withhold, .claim, .orphan, .stampAhead, .backdate, .reverse, .spoil, .garble,
+            .dawdle, .stay:
             break
         }
         return forms

@@ -35,6 +35,7 @@ package enum Fault: String, CaseIterable, Sendable, Hashable {
     case backdating
     case repeatedForks
     case hostileRestamp
+    case hostileReversal
     case spoiledRun
     case malformedMessage
     case slowMember
@@ -111,7 +112,7 @@ package enum Fault: String, CaseIterable, Sendable, Hashable {
     /// Those of members that do not keep to the protocol.
     static let hostile: Set<Fault> = [
         .hostileWrite, .equivocation, .replayedChanges, .withheldChanges, .falseHeads, .missingDependency,
-        .hostileStamp, .backdating, .repeatedForks, .hostileRestamp, .spoiledRun, .malformedMessage, .slowMember,
-        .flood, .hostileStays,
+        .hostileStamp, .backdating, .repeatedForks, .hostileRestamp, .hostileReversal, .spoiledRun, .malformedMessage,
+        .slowMember, .flood, .hostileStays,
     ]
 }

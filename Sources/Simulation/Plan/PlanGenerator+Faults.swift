@@ -50,8 +50,8 @@ extension PlanGenerator {
             .restoredDatabase, .clonedDisk, .copiedDatabase:
             self.addDiskFault(fault)
         case .hostileWrite, .equivocation, .replayedChanges, .withheldChanges, .falseHeads, .missingDependency,
-            .hostileStamp, .backdating, .repeatedForks, .hostileRestamp, .spoiledRun, .malformedMessage, .slowMember,
-            .flood, .hostileStays:
+            .hostileStamp, .backdating, .repeatedForks, .hostileRestamp, .hostileReversal, .spoiledRun,
+            .malformedMessage, .slowMember, .flood, .hostileStays:
             self.addHostility(fault)
         case .pairingCut, .pairingInviterEnds, .pairingNewcomerGone, .pairingReplayed, .wrongInvite, .expiredInvite,
             .inviteUsedTwice:

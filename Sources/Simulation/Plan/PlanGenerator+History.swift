@@ -8,7 +8,7 @@ extension PlanGenerator {
         guard self.plan.faults.contains(.historyUsed), self.tape.chance(PlanGenerator.undoPercent, .plan) else {
             return
         }
-        // Half of the time somebody else does it, on another device of the same user.
+        // Half of the time another device of the same user takes back what it has done itself.
         let reverser = self.tape.chance(50, .plan) ? peer : self.peer()
         let pause = VirtualTime.milliseconds(self.tape.between(1, 300, .plan))
         self.add(.history(peer: reverser, self.tape.chance(65, .plan) ? .undo : .redo), at: time + pause)

@@ -34,6 +34,7 @@ extension PlanGenerator {
         case .repeatedForks: return .fork(change, count: 1 + self.tape.below(12, .plan))
         case .hostileRestamp:
             return .restamp(isOwn: self.tape.chance(50, .plan), count: 1 + self.tape.below(12, .plan))
+        case .hostileReversal: return .reverse
         case .spoiledRun: return .spoil(self.tape.pick(Spoiling.allCases, .plan), change)
         case .malformedMessage: return .garble(seed: self.tape.below(1 << 20, .plan))
         case .slowMember: return .dawdle

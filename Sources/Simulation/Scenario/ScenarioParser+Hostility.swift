@@ -42,6 +42,7 @@ extension ScenarioParser {
             let isOwn = line.take("own")
             if !isOwn { try line.expect("all") }
             return .restamp(isOwn: isOwn, count: try line.number("a number of changes"))
+        case "reverses": return .reverse
         case "spoils":
             let spoiling = try line.word("how a run is spoiled", else: "no way to spoil a run", Spoiling.init)
             return .spoil(spoiling, try self.hostileChange(&line))

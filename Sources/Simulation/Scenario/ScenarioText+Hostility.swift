@@ -17,6 +17,7 @@ extension ScenarioText {
         case .backdate(let change): return "backdates \(victim)\(self.words(change))"
         case .fork(let change, let count): return "forks \(victim) \(count)\(self.words(change))"
         case .restamp(let isOwn, let count): return "restamps \(victim) \(isOwn ? "own" : "all") \(count)"
+        case .reverse: return "reverses \(victim)"
         case .spoil(let spoiling, let change): return "spoils \(victim) \(spoiling.rawValue)\(self.words(change))"
         case .garble(let seed): return "garbles \(victim) \(seed)"
         case .dawdle: return "dawdles \(victim)"

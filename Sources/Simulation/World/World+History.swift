@@ -66,15 +66,15 @@ extension World {
     /// `branch`: the branch; nil for the main timeline.
     func reverse(isRedo: Bool, on machine: Machine, _ branch: BranchID? = nil) {
         let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
-        let notes = Notes<(UndoCheck.State, UndoReport?)>()
+        let notes = Notes<(UndoCheck.State, UndoReport?, DeviceID)>()
         let request = WriteRequest(id: self.work.nextRequestID(), branch: branch) { local throws(WriteRefusal) in
             let before = try local.readCommitted { transaction throws(StoreError) in
                 try UndoCheck.State(of: branch, in: &transaction, founder: founder, now: now)
             }
-            notes.content = (before, try local.reverse(isRedo: isRedo))
+            notes.content = (before, try local.reverse(isRedo: isRedo), local.device)
         }
         self.handle(machine, .write([request]))
-        guard let (before, report) = notes.content, self.isDurable(request.id, on: machine) else { return }
+        guard let (before, report, device) = notes.content, self.isDurable(request.id, on: machine) else { return }
         let after = machine.look { transaction throws(StoreError) in
             try UndoCheck.State(of: branch, in: &transaction, founder: founder, now: now)
         }
@@ -83,7 +83,7 @@ extension World {
         // What was dropped cannot be brought back, which the model does not know.
         guard !self.hasCompacted else { return }
         if report?.kept.isEmpty == false { self.record.mark(.undoKept) }
-        var check = UndoCheck(before: before, after: after, report: report, isRedo: isRedo)
+        var check = UndoCheck(before: before, after: after, report: report, isRedo: isRedo, device: device)
         check.hasKept = self.oracles.undos.hasKept
         self.note(.undo, check.problem ?? machine.undos.problem(with: check), on: machine)
         if let report { self.oracles.undos.note(report) }

@@ -28,7 +28,7 @@ extension World {
             member.manner = action
             self.visit(victim, member, .perform(action))
             return
-        case .fork, .restamp:
+        case .fork, .restamp, .reverse:
             self.visit(victim, member, .perform(action))
             return
         case .write(let plain), .name(let plain), .orphan(let plain), .stampAhead(let plain, _), .backdate(let plain),
@@ -265,6 +265,7 @@ extension HostileAction {
         case .backdate: .backdating
         case .fork: .repeatedForks
         case .restamp: .hostileRestamp
+        case .reverse: .hostileReversal
         case .spoil: .spoiledRun
         case .garble: .malformedMessage
         case .dawdle: .slowMember

@@ -88,8 +88,8 @@ struct UndoCommand: AsyncParsableCommand {
         verb: "undo",
         abstract: "Take back your last transactions.",
         discussion: """
-            Takes back what you wrote on any of your machines, the latest first, each transaction as a whole. What \
-            somebody has edited since stays as it is, and is named. "peerd redo" does it again.
+            Takes back what was written on this machine, the latest first, each transaction as a whole. What has been \
+            edited elsewhere since stays as it is, and is named. "peerd redo" does it again.
             """
     )
 

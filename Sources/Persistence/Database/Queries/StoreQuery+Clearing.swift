@@ -2,7 +2,7 @@
 extension StoreQuery {
     static let clearDerived = [
         "register", "name_block", "version", "move", "unplaced", "raised", "checkpoint", "unmerged", "taken_in",
-        "redacted", "missing", "erasure",
+        "redacted", "missing", "erasure", "undo",
     ].map { StoreQuery("DELETE FROM \($0)") }
     static let clearObjects = StoreQuery(
         """

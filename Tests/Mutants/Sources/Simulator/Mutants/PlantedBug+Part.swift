@@ -60,6 +60,7 @@ extension PlantedBug {
         case .formerLifeReturns,
             .missingTakenForNone,
             .undoTakenForEdit,
+            .reversalsOfOthersCount,
             .undoRevivesDeleted,
             .redoForgetsValues,
             .restoreKeepsNewer,

@@ -1,0 +1,69 @@
+/// What changes say that they take back.
+package protocol UndoRows {
+    mutating func addUndo(_ undo: UndoRecord) throws(StoreError)
+    /// What an applied change takes back; nil if nothing.
+    mutating func undo(at point: SegmentPoint) throws(StoreError) -> UndoRecord?
+    /// The last change of a segment, up to a sequence, that takes a change back or does it again.
+    mutating func lastUndo(
+        of change: SegmentPoint,
+        on segment: SegmentIndex,
+        upTo sequence: UInt64
+    ) throws(StoreError) -> UndoRecord?
+    /// The last change of a segment, up to a sequence, that takes anything back or does it again.
+    mutating func lastUndo(on segment: SegmentIndex, upTo sequence: UInt64) throws(StoreError) -> UndoRecord?
+}
+
+/// A change that takes back an earlier one of its user, which its author had seen.
+package struct UndoRecord: Hashable, Sendable {
+    package var point: SegmentPoint
+    /// The change with the edits that are taken back, or done again.
+    package var change: SegmentPoint
+    /// What is taken back: that change, or if it is done again, the one that took it back.
+    package var target: SegmentPoint
+    package var scope: UndoScope
+    /// What is taken back next in the scope, or done again next if this is a redo; nil if there is nothing.
+    package var next: SegmentPoint?
+
+    package var isRedo: Bool { self.change != self.target }
+
+    package init(
+        point: SegmentPoint,
+        change: SegmentPoint,
+        target: SegmentPoint,
+        scope: UndoScope,
+        next: SegmentPoint?
+    ) {
+        (self.point, self.change, self.target, self.scope, self.next) = (point, change, target, scope, next)
+    }
+}
+
+/// Undos in memory.
+struct MemoryUndos: Sendable {
+    private var records: [SegmentPoint: UndoRecord] = [:]
+    /// Of each segment the sequences of undos, in ascending order; and the same of those of one change.
+    private var all: [SegmentIndex: [UInt64]] = [:]
+    private var sequences: [SegmentPoint: [SegmentIndex: [UInt64]]] = [:]
+
+    mutating func add(_ undo: UndoRecord) {
+        guard self.records.updateValue(undo, forKey: undo.point) == nil else { return }
+        let point = undo.point
+        Self.insert(point.sequence, into: &self.all[point.segment, default: []])
+        Self.insert(point.sequence, into: &self.sequences[undo.change, default: [:]][point.segment, default: []])
+    }
+
+    private static func insert(_ sequence: UInt64, into sequences: inout [UInt64]) {
+        sequences.insert(sequence, at: sequences.lastIndex { $0 < sequence }.map { $0 + 1 } ?? 0)
+    }
+
+    subscript(point: SegmentPoint) -> UndoRecord? { self.records.isEmpty ? nil : self.records[point] }
+
+    func last(of change: SegmentPoint, on segment: SegmentIndex, upTo sequence: UInt64) -> UndoRecord? {
+        guard let last = self.sequences[change]?[segment]?.last(where: { $0 <= sequence }) else { return nil }
+        return self.records[SegmentPoint(segment: segment, sequence: last)]
+    }
+
+    func last(on segment: SegmentIndex, upTo sequence: UInt64) -> UndoRecord? {
+        guard let last = self.all[segment]?.last(where: { $0 <= sequence }) else { return nil }
+        return self.records[SegmentPoint(segment: segment, sequence: last)]
+    }
+}
