@@ -93,8 +93,8 @@ extension StoreTransaction {
     /// Changes of a branch that was merged are among them, as if they had been made offline. Whoever edits after an
     /// undo cannot do again what was undone before.
     /// - Complexity: O(*l*) for *l* segments and for each later change in the scope that edits nothing, or was taken
-    ///   back in another scope. It passes `Limits.undoPassedCountMax` of these at most. How much is taken back in the scope
-    ///   does not matter.
+    ///   back in another scope. It passes `Limits.undoPassedCountMax` of these at most. How much is taken back in the
+    ///   scope does not matter.
     package mutating func nextUndo(
         for author: UndoAuthor,
         isRedo: Bool,

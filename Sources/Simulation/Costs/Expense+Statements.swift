@@ -69,6 +69,17 @@ extension Expense {
                 let undo = Undo(target: target, isRedo: false)
                 return self.runs(member, (0..<60_000).map { _ in .undo(undo) })
             },
+            Expense("undo: 20,000 changes that take back one", after: self.twoWrites) { member in
+                (0..<20).map { part in member.run((0..<1_000).map { self.undo(member, 1_000 * part + $0) }) }
+            },
+            Expense("undo: 1,000 chains that take back one change, 10 times each", after: self.twoWrites) { member in
+                let written = member.head(of: 0)
+                return (1...1_000).map { chain in
+                    var drafts = (0..<10).map { self.undo(member, $0) }
+                    drafts[0].context = [self.point(written)]
+                    return member.run(drafts, on: chain)
+                }
+            },
             Expense("erase: 30,000 properties, with a write behind each") { member in
                 let keys = (0..<30_000).map { (self.object($0 % 1_000), "n\($0 / 1_000)") }
                 let erasures = keys.map { Edit.erase(Erasure(object: $0.0, name: $0.1)) }
@@ -131,6 +142,19 @@ extension Expense {
 
     private static func branch(_ member: CostlyMember, _ number: Int) -> BranchID {
         BranchID(of: member.user, nonce: UInt64(number))
+    }
+
+    private static func twoWrites(_ member: CostlyMember) -> [Message] {
+        [member.run([Draft(edits: [self.touch(1)]), Draft(edits: [self.touch(1)])])]
+    }
+
+    /// A change that takes back the second of two writes.
+    private static func undo(_ member: CostlyMember, _ number: Int) -> Draft {
+        let replica = member.head(of: 0).replica
+        let named = [2, 3].map { sequence in
+            NamedChange(replica: replica, sequence: sequence, hash: member.hash(of: sequence, on: 0))
+        }
+        return Draft(edits: [.undo(Undo(target: named[1], isRedo: false, next: named[0])), self.touch(number)])
     }
 
     private static func opening(_ member: CostlyMember, _ number: Int, name: String = "b") -> BranchOpening {
