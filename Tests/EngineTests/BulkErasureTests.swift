@@ -45,7 +45,7 @@ struct BulkErasureTests {
             var count: Int64 = 0
             for number in 0..<Self.propertyCount {
                 let key = RegisterKey(object: object, name: transaction.nameIndex(of: "p\(number)"))
-                count += transaction.redactedWrites(at: key)?.count ?? 0
+                count += transaction.redactedWrites(at: key).reduce(0) { $0 + $1.count }
             }
             return count
         }

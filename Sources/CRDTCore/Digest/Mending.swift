@@ -105,7 +105,10 @@ extension Merge {
             try self.withdrawMove(move.write, of: object, in: &transaction)
         }
         for name in try transaction.namesWithRedactedWrites(of: object) {
-            try transaction.setRedactedWrites(nil, at: RegisterKey(object: object, name: name))
+            let key = RegisterKey(object: object, name: name)
+            for redacted in try transaction.redactedWrites(at: key) {
+                try transaction.setRedactedWrites(nil, at: key, on: redacted.segment)
+            }
         }
         let places = Set(writes.map(\.point)).sorted()
         var damaged = damaged

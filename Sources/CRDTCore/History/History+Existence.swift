@@ -155,7 +155,7 @@ extension History {
     ) throws(StoreError) -> [SegmentPoint] {
         var ends: [SegmentPoint] = []
         for redacted in try transaction.redactedWrites(on: object) {
-            ends += try transaction.counted(redacted, in: self.view).map(\.last)
+            if let (_, last) = try transaction.counted(redacted, in: self.view) { ends.append(last) }
         }
         return ends
     }

@@ -92,7 +92,7 @@ extension Merge {
         let isRemoval = kind != .set
         if kind == .redacted { try self.note(missing: 1, in: write.point, in: &transaction) }
         guard let current = try transaction.register(key) else {
-            let redactedCount = try transaction.redactedWrites(at: key)?.count ?? 0
+            let redactedCount = try transaction.redactedWrites(at: key).reduce(0) { $0 + $1.count }
             let register = Register(
                 winner: write,
                 isRemoval: isRemoval,

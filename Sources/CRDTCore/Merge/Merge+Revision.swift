@@ -99,8 +99,8 @@ extension Merge {
         var found: [WriteReference] = []
         for name in try transaction.namesWithRedactedWrites(of: object) {
             let key = RegisterKey(object: object, name: name)
-            for (segment, _) in try transaction.redactedWrites(at: key)?.last.all ?? [] {
-                guard let write = try transaction.lastRedacted(at: key, on: segment) else { continue }
+            for redacted in try transaction.redactedWrites(at: key) {
+                guard let write = try transaction.lastRedacted(at: key, on: redacted.segment) else { continue }
                 try transaction.uncountRedacted(1, in: write.point, of: key)
                 found.append(write)
             }

@@ -247,14 +247,16 @@ extension StoreTransaction {
                 // It cannot be read as it is.
             }
         }
-        var redacted = try self.redactedWrites(at: key)
+        var redacted: [SegmentIndex: RedactedWrites] = [:]
+        for known in try self.redactedWrites(at: key) { redacted[known.segment] = known }
         for write in writes where !shown.contains(write.point) {
-            redacted = RedactedWrites.adding(1, in: write.point, at: write.stamp, to: redacted)
+            let known = redacted[write.segment]
+            redacted[write.segment] = RedactedWrites.adding(1, in: write.point, at: write.stamp, to: known)
         }
-        guard let redacted else { return shown }
+        let all = redacted.values.sorted { $0.segment.rawValue < $1.segment.rawValue }
         for (view, write) in inForce {
             do throws(StoreError) {
-                try self.requireKept(write, beside: redacted, in: view)
+                try self.requireKept(write, beside: all, in: view)
             } catch .compacted {
                 return nil
             }

@@ -1,17 +1,13 @@
 /// Where writes that were dropped stand in the order of those that are kept.
 extension StoreTransaction {
-    /// The highest effective stamp of dropped writes, as far as segments count in a view.
+    /// The highest effective stamp that dropped writes of a segment may have, as far as it counts in a view.
     ///
     /// Effective stamps rise along each segment.
     private mutating func lastStamp(of redacted: RedactedWrites, in view: HistoryView?) throws(StoreError) -> Stamp {
-        var stamp = Stamp.zero
-        for (segment, sequence) in redacted.last.all {
-            let end = min(sequence, view?.seen?[segment] ?? .max)
-            let applied = min(end, self.progress(of: segment).appliedSequence)
-            guard applied >= self.progress(of: segment).firstSequence else { continue }
-            stamp = max(stamp, try self.effectiveStamp(at: SegmentPoint(segment: segment, sequence: applied)))
-        }
-        return stamp
+        let progress = self.progress(of: redacted.segment)
+        let end = min(redacted.last, view?.seen?[redacted.segment] ?? .max, progress.appliedSequence)
+        guard end >= progress.firstSequence else { return .zero }
+        return try self.effectiveStamp(at: SegmentPoint(segment: redacted.segment, sequence: end))
     }
 
     /// Counts so many more dropped writes to a property, in a change with an effective stamp.
@@ -21,8 +17,9 @@ extension StoreTransaction {
         at stamp: Stamp,
         of key: RegisterKey
     ) throws(StoreError) {
-        let known = try self.redactedWrites(at: key)
-        try self.setRedactedWrites(RedactedWrites.adding(count, in: change, at: stamp, to: known), at: key)
+        let known = try self.redactedWrites(at: key, on: change.segment)
+        let redacted = RedactedWrites.adding(count, in: change, at: stamp, to: known)
+        try self.setRedactedWrites(redacted, at: key, on: change.segment)
     }
 
     /// Counts so many less in a change, of which then none is left there.
@@ -31,27 +28,27 @@ extension StoreTransaction {
         in change: SegmentPoint,
         of key: RegisterKey
     ) throws(StoreError) {
-        var rest = try self.redactedWrites(at: key)?.removing(count, in: change)
+        var rest = try self.redactedWrites(at: key, on: change.segment)?.removing(count, in: change)
         if let found = rest { rest?.lastStamp = try self.lastStamp(of: found, in: nil) }
-        try self.setRedactedWrites(rest, at: key)
+        try self.setRedactedWrites(rest, at: key, on: change.segment)
     }
 
-    /// How far dropped writes may count in a view, segment by segment: from the first one on, which counts itself.
+    /// How far dropped writes of a segment may count in a view: from the first one on, which counts itself; nil if none
+    /// does.
     mutating func counted(
         _ redacted: RedactedWrites,
         in view: HistoryView
-    ) throws(StoreError) -> [(first: SegmentPoint, last: SegmentPoint)] {
-        var found: [(first: SegmentPoint, last: SegmentPoint)] = []
-        for (segment, sequence) in redacted.first.all where sequence <= self.progress(of: segment).countedSequence {
-            let first = SegmentPoint(segment: segment, sequence: sequence)
-            let stamp = try self.effectiveStamp(at: first)
-            guard view.counts(WriteReference(stamp: stamp, segment: segment, sequence: sequence, index: 0)) else {
-                continue
-            }
-            let end = min(redacted.last[segment], view.seen?[segment] ?? self.progress(of: segment).countedSequence)
-            found.append((first, SegmentPoint(segment: segment, sequence: max(end, sequence))))
+    ) throws(StoreError) -> (first: SegmentPoint, last: SegmentPoint)? {
+        let (segment, sequence) = (redacted.segment, redacted.first)
+        let counted = self.progress(of: segment).countedSequence
+        guard sequence <= counted else { return nil }
+        let first = SegmentPoint(segment: segment, sequence: sequence)
+        let stamp = try self.effectiveStamp(at: first)
+        guard view.counts(WriteReference(stamp: stamp, segment: segment, sequence: sequence, index: 0)) else {
+            return nil
         }
-        return found
+        let end = min(redacted.last, view.seen?[segment] ?? counted)
+        return (first, SegmentPoint(segment: segment, sequence: max(end, sequence)))
     }
 
     /// Throws `compacted` if a write that was dropped, and counts in a view, may come after the one that was found.
@@ -64,19 +61,20 @@ extension StoreTransaction {
         at key: RegisterKey,
         in view: HistoryView? = nil
     ) throws(StoreError) {
-        guard let redacted = try self.redactedWrites(at: key) else { return }
-        try self.requireKept(found, beside: redacted, in: view)
+        try self.requireKept(found, beside: try self.redactedWrites(at: key), in: view)
     }
 
     /// The same for dropped writes that a caller has, or would have.
     mutating func requireKept(
         _ found: WriteReference?,
-        beside redacted: RedactedWrites,
+        beside redacted: [RedactedWrites],
         in view: HistoryView?
     ) throws(StoreError) {
-        if let view, try self.counted(redacted, in: view).isEmpty { return }
-        let last = try self.lastStamp(of: redacted, in: view)
-        if found.map({ $0.stamp <= last }) ?? true { throw .compacted }
+        for redacted in redacted {
+            if let view, try self.counted(redacted, in: view) == nil { continue }
+            let last = try self.lastStamp(of: redacted, in: view)
+            if found.map({ $0.stamp <= last }) ?? true { throw .compacted }
+        }
     }
 
     /// Throws `compacted` if a property may have a dropped write in a view.
@@ -92,12 +90,12 @@ extension StoreTransaction {
     ///
     /// - Complexity: O(*n*) in the changes between it and the last of all.
     mutating func lastRedacted(at key: RegisterKey, on segment: SegmentIndex) throws(StoreError) -> WriteReference? {
-        guard let redacted = try self.redactedWrites(at: key), redacted.first[segment] > 0 else { return nil }
+        guard let redacted = try self.redactedWrites(at: key, on: segment) else { return nil }
         var place = SegmentPoint(
             segment: segment,
-            sequence: min(redacted.last[segment], self.progress(of: segment).countedSequence)
+            sequence: min(redacted.last, self.progress(of: segment).countedSequence)
         )
-        while place.sequence >= redacted.first[segment] {
+        while place.sequence >= redacted.first {
             let run = try self.change(at: place)
             for (index, position) in run.changes[0].operationRange.enumerated().reversed() {
                 let operation = run.operations[position]
@@ -124,9 +122,7 @@ extension StoreTransaction {
     mutating func redactedWrites(on object: ObjectIndex) throws(StoreError) -> [RedactedWrites] {
         var found: [RedactedWrites] = []
         for name in try self.namesWithRedactedWrites(of: object) {
-            if let redacted = try self.redactedWrites(at: RegisterKey(object: object, name: name)) {
-                found.append(redacted)
-            }
+            found += try self.redactedWrites(at: RegisterKey(object: object, name: name))
         }
         return found
     }
@@ -158,12 +154,11 @@ extension StoreTransaction {
     ) throws(StoreError) -> Bool {
         var isUncertain = false
         for redacted in try self.redactedWrites(on: object) {
-            for (first, last) in try self.counted(redacted, in: view) {
-                let begin = ChainOrdinal(sequence: first.sequence, index: 0)
-                if !deletions.contains(where: { $0.covers(first.segment, begin) }) { return true }
-                let end = ChainOrdinal(sequence: last.sequence, index: 0)
-                if !deletions.contains(where: { $0.covers(last.segment, end) }) { isUncertain = true }
-            }
+            guard let (first, last) = try self.counted(redacted, in: view) else { continue }
+            let begin = ChainOrdinal(sequence: first.sequence, index: 0)
+            if !deletions.contains(where: { $0.covers(first.segment, begin) }) { return true }
+            let end = ChainOrdinal(sequence: last.sequence, index: 0)
+            if !deletions.contains(where: { $0.covers(last.segment, end) }) { isUncertain = true }
         }
         if isUncertain { throw .compacted }
         return false

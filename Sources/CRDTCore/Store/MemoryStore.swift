@@ -40,7 +40,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var chains: [MemoryChain] = []
     private var registers = MemoryRegisters()
     private var moveLog = MemoryMoves()
-    private var redacted: [RegisterKey: RedactedWrites] = [:]
+    private var redacted: [RegisterKey: [SegmentIndex: RedactedWrites]] = [:]
     private var missing: [SegmentPoint: Int] = [:]
     private var erasures: [RegisterKey: [SegmentIndex: (erasure: PendingErasure, due: WallTime?)]] = [:]
     private var undos = MemoryUndos()
@@ -142,10 +142,22 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.chains[Int(point.segment.rawValue)].replace(point.sequence, by: run)
     }
 
-    package mutating func redactedWrites(at key: RegisterKey) -> RedactedWrites? { self.redacted[key] }
+    package mutating func redactedWrites(at key: RegisterKey) -> [RedactedWrites] {
+        guard let found = self.redacted[key] else { return [] }
+        return found.values.sorted { $0.segment.rawValue < $1.segment.rawValue }
+    }
 
-    package mutating func setRedactedWrites(_ redacted: RedactedWrites?, at key: RegisterKey) {
-        self.redacted[key] = redacted
+    package mutating func redactedWrites(at key: RegisterKey, on segment: SegmentIndex) -> RedactedWrites? {
+        self.redacted[key]?[segment]
+    }
+
+    package mutating func setRedactedWrites(
+        _ redacted: RedactedWrites?,
+        at key: RegisterKey,
+        on segment: SegmentIndex
+    ) {
+        self.redacted[key, default: [:]][segment] = redacted
+        if self.redacted[key]?.isEmpty ?? false { self.redacted[key] = nil }
     }
 
     package mutating func repairChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes, places: [UInt32]) {

@@ -9,9 +9,18 @@ package protocol RedactionRows {
     ///
     /// `run`: that change alone.
     mutating func replaceChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError)
-    /// The writes to a property that were dropped; nil if none was.
-    mutating func redactedWrites(at key: RegisterKey) throws(StoreError) -> RedactedWrites?
-    mutating func setRedactedWrites(_ redacted: RedactedWrites?, at key: RegisterKey) throws(StoreError)
+    /// The writes to a property that were dropped, in the order of their segments.
+    mutating func redactedWrites(at key: RegisterKey) throws(StoreError) -> [RedactedWrites]
+    /// Those on one segment; nil if there are none.
+    mutating func redactedWrites(
+        at key: RegisterKey,
+        on segment: SegmentIndex
+    ) throws(StoreError) -> RedactedWrites?
+    mutating func setRedactedWrites(
+        _ redacted: RedactedWrites?,
+        at key: RegisterKey,
+        on segment: SegmentIndex
+    ) throws(StoreError)
     /// Puts a change in the place of the one that is stored, with fewer operations redacted; the hash is the same.
     ///
     /// `run`: that change alone. `places`: the writes in it whose content is new.

@@ -141,34 +141,36 @@ package struct Register: Hashable, Sendable {
     }
 }
 
-/// The writes to a property that compaction dropped.
+/// The writes to a property that were dropped, of those on one segment.
 ///
 /// Each was ordered before a write that had seen it, and that is recorded still.
 package struct RedactedWrites: Hashable, Sendable {
+    package var segment: SegmentIndex
     package var count: Int64
-    /// The first and the last change on each segment with one of them.
+    /// The first and the last change with one of them.
     ///
     /// Of what was repaired or withdrawn, the last reaches as far as the change before it.
-    package var first: SeenSegments
-    package var last: SeenSegments
+    package var first: UInt64
+    package var last: UInt64
     /// None of them is ordered after this stamp.
     package var lastStamp: Stamp
 
-    package init(count: Int64, first: SeenSegments, last: SeenSegments, lastStamp: Stamp) {
-        (self.count, self.first, self.last, self.lastStamp) = (count, first, last, lastStamp)
+    package init(segment: SegmentIndex, count: Int64, first: UInt64, last: UInt64, lastStamp: Stamp) {
+        (self.segment, self.count, self.first, self.last) = (segment, count, first, last)
+        self.lastStamp = lastStamp
     }
 
-    /// These, and so many more in a change with a stamp.
+    /// So many in a change with a stamp, and those that are known on its segment.
     static func adding(_ count: Int64, in change: SegmentPoint, at stamp: Stamp, to known: RedactedWrites?)
         -> RedactedWrites
     {
-        var (first, last) = (known?.first ?? SeenSegments(), known?.last ?? SeenSegments())
-        _ = last.raise(change.segment, to: change.sequence)
-        if first[change.segment] == 0 || change.sequence < first[change.segment] {
-            first = first.replacing(change.segment, by: change.sequence)
-        }
-        let lastStamp = max(stamp, known?.lastStamp ?? .zero)
-        return RedactedWrites(count: (known?.count ?? 0) + count, first: first, last: last, lastStamp: lastStamp)
+        RedactedWrites(
+            segment: change.segment,
+            count: (known?.count ?? 0) + count,
+            first: min(known?.first ?? .max, change.sequence),
+            last: max(known?.last ?? 0, change.sequence),
+            lastStamp: max(known?.lastStamp ?? .zero, stamp)
+        )
     }
 
     /// These without so many in a change, of which then none is left there; nil if none is left at all.
@@ -177,13 +179,8 @@ package struct RedactedWrites: Hashable, Sendable {
     func removing(_ count: Int64, in change: SegmentPoint) -> RedactedWrites? {
         var rest = self
         rest.count -= count
-        guard rest.count > 0 else { return nil }
-        guard self.last[change.segment] == change.sequence else { return rest }
-        let before = change.sequence - 1
-        let isLeft = before >= self.first[change.segment]
-        rest.last = self.last.replacing(change.segment, by: isLeft ? before : 0)
-        if !isLeft { rest.first = self.first.replacing(change.segment, by: 0) }
-        return rest
+        if self.last == change.sequence { rest.last = change.sequence - 1 }
+        return rest.count > 0 && rest.first <= rest.last ? rest : nil
     }
 }
 

@@ -49,7 +49,7 @@ private struct Past {
         else { return nil }
         let key = RegisterKey(object: index, name: number)
         guard let register = try store.register(key) else { return nil }
-        self.writeCount = register.writeCount - (try store.redactedWrites(at: key)?.count ?? 0)
+        self.writeCount = register.writeCount - (try store.redactedWrites(at: key).reduce(0) { $0 + $1.count })
         // What is in force must be written behind the erasure, and nobody here knows it.
         if try store.edit(register.winner)?.kind == .redacted { throw .compacted }
         self.lives = try store.look(at: index) { $0.existence.isAlive }

@@ -263,15 +263,17 @@ extension Schema {
         ) WITHOUT ROWID;
         CREATE INDEX undo_change ON undo (change_segment, change_sequence, segment, sequence);
 
-        -- State: superseded writes that were dropped: how many of each property, their first and last sequence on each
-        -- segment, and the last stamp.
+        -- State: superseded writes that were dropped: how many of each property on each segment, the first and the last
+        -- sequence of them, and the last stamp.
         CREATE TABLE redacted (
-            register INTEGER PRIMARY KEY,
+            register INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             count INTEGER NOT NULL,
-            first BLOB NOT NULL,
-            last BLOB NOT NULL,
-            last_stamp INTEGER NOT NULL DEFAULT 0
-        );
+            first_sequence INTEGER NOT NULL,
+            last_sequence INTEGER NOT NULL,
+            last_stamp INTEGER NOT NULL,
+            PRIMARY KEY (register, segment)
+        ) WITHOUT ROWID;
 
         -- State: changes with writes that are in force, in conflict or on a branch, and were dropped: how many.
         CREATE TABLE missing (

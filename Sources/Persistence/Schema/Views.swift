@@ -53,8 +53,12 @@ extension Schema {
             operation.operation, register.register, object.id, name.text,
             CASE
                 WHEN NOT side.past THEN register.write_count
-                WHEN redacted.register IS NULL OR json_extract(write.value, '$[3]') > redacted.last_stamp
-                THEN write.key + 1 + coalesce(redacted.count, 0)
+                WHEN coalesce(json_extract(write.value, '$[3]') > (
+                    SELECT max(last_stamp) FROM redacted WHERE redacted.register = register.register
+                ), 1)
+                THEN write.key + 1 + coalesce((
+                    SELECT sum(count) FROM redacted WHERE redacted.register = register.register
+                ), 0)
             END,
             CASE WHEN operation.kind > 2 OR operation.kind = -5 AND typeof(operation.value) = 'blob' THEN NULL
                 ELSE operation.value END,
@@ -72,7 +76,6 @@ extension Schema {
         JOIN name_block ON name_block.name = name.name AND name_block.block = object.object >> 6
             AND object.object BETWEEN name_block.block << 6 AND name_block.block << 6 | 63
             AND register.register = (object.object << 32 | name.name)
-        LEFT JOIN redacted ON redacted.register = register.register
         JOIN (SELECT 0 AS past UNION ALL SELECT 1) AS side
         JOIN json_each(iif(side.past, (
             SELECT json_group_array(json_array(segment, sequence, idx, stamp)) FROM (
@@ -217,8 +220,9 @@ extension Schema {
             AND change.sequence = iif(past.register IS NULL, register.sequence, past.sequence)
         JOIN operation ON operation.operation
             = change.operation + iif(past.register IS NULL, register.idx, past.idx)
-        LEFT JOIN redacted ON redacted.register = register.register
         WHERE operation.kind <= 2 AND (past.register IS NOT NULL OR NOT side.is_past)
-            AND (redacted.register IS NULL OR coalesce(past.stamp, register.stamp, newest.stamp) > redacted.last_stamp);
+            AND coalesce(coalesce(past.stamp, register.stamp, newest.stamp) > (
+                SELECT max(last_stamp) FROM redacted WHERE redacted.register = register.register
+            ), 1);
         """
 }

@@ -85,23 +85,50 @@ extension SQLiteTransaction {
 
     // MARK: - What is counted of them
 
-    package func redactedWrites(at key: RegisterKey) throws(StoreError) -> RedactedWrites? {
+    package func redactedWrites(at key: RegisterKey) throws(StoreError) -> [RedactedWrites] {
+        guard try self.hasAnyRedacted() else { return [] }
+        return try self.statements[.redactedWrites].rows(key) { row throws(StoreError) in try self.redacted(row) }
+    }
+
+    package func redactedWrites(
+        at key: RegisterKey,
+        on segment: SegmentIndex
+    ) throws(StoreError) -> RedactedWrites? {
         guard try self.hasAnyRedacted() else { return nil }
-        return try self.statements[.redactedWrites].first(key) { row throws(StoreError) in
-            let count = row.int64(0)
-            guard (1...Self.writeCountMax).contains(count),
-                let first = try? StoredBytes.seenSegments(row.bytes(1)),
-                let last = try? StoredBytes.seenSegments(row.bytes(2)),
-                max(first.endOfLines, last.endOfLines) <= self.segmentCount
-            else { throw .damaged("a property in the database has dropped writes that there cannot be") }
-            return RedactedWrites(count: count, first: first, last: last, lastStamp: Stamp(rawValue: row.bits(3)))
+        return try self.statements[.redactedWritesOnSegment].first(key, segment) { row throws(StoreError) in
+            try self.redacted(row)
         }
     }
 
-    package func setRedactedWrites(_ redacted: RedactedWrites?, at key: RegisterKey) throws(StoreError) {
-        guard let redacted else { return try self.statements[.deleteRedacted].run(key) }
-        let (first, last) = (StoredBytes.encode(redacted.first), StoredBytes.encode(redacted.last))
-        try self.statements[.setRedacted].run(key, redacted.count, first, last, redacted.lastStamp)
+    private func redacted(_ row: Statement) throws(StoreError) -> RedactedWrites {
+        let (count, first, last) = (row.int64(1), row.bits(2), row.bits(3))
+        guard let segment = UInt32(exactly: row.int64(0)), segment < self.segmentCount,
+            (1...Self.writeCountMax).contains(count), (1...Limits.sequenceMax).contains(first),
+            (first...Limits.sequenceMax).contains(last)
+        else { throw .damaged("a property in the database has dropped writes that there cannot be") }
+        return RedactedWrites(
+            segment: SegmentIndex(rawValue: segment),
+            count: count,
+            first: first,
+            last: last,
+            lastStamp: Stamp(rawValue: row.bits(4))
+        )
+    }
+
+    package func setRedactedWrites(
+        _ redacted: RedactedWrites?,
+        at key: RegisterKey,
+        on segment: SegmentIndex
+    ) throws(StoreError) {
+        guard let redacted else { return try self.statements[.deleteRedacted].run(key, segment) }
+        try self.statements[.setRedacted].run(
+            key,
+            segment,
+            redacted.count,
+            redacted.first,
+            redacted.last,
+            redacted.lastStamp
+        )
         self.hasRedacted = true
     }
 

@@ -103,6 +103,11 @@ extension Expense {
             Expense("redacted: one property in each of 1,000 chains") { member in
                 self.redacted((0..<1_000).map { member.run([Draft(edits: [self.touch(0)])], on: $0) })
             },
+            Expense("redacted: 250 properties, twice on each of 400 chains") { member in
+                let edits = (0..<250).map { self.touch($0) }
+                let drafts = [Draft(edits: edits), Draft(edits: edits)]
+                return self.redacted((0..<400).map { member.run(drafts, on: $0) })
+            },
             Expense("wanted: 256 changes that nobody knows") { member in
                 let entries = (0..<256).map { _ in
                     FrontierEntry(replica: member.unknownReplica(), sequence: 1, hash: .zero)

@@ -16,12 +16,19 @@ extension StoreQuery {
     static let replaceOperation = StoreQuery(
         "UPDATE operation SET kind = 255, value = ?2 WHERE operation = ?1"
     )
-    static let redactedWrites = StoreQuery("SELECT count, first, last, last_stamp FROM redacted WHERE register = ?")
+    private static let redacted = "SELECT segment, count, first_sequence, last_sequence, last_stamp FROM redacted"
+    static let redactedWrites = StoreQuery("\(redacted) WHERE register = ? ORDER BY segment")
+    static let redactedWritesOnSegment = StoreQuery("\(redacted) WHERE register = ? AND segment = ?")
     static let setRedacted = StoreQuery(
-        "INSERT OR REPLACE INTO redacted (register, count, first, last, last_stamp) VALUES (?, ?, ?, ?, ?)"
+        """
+        INSERT OR REPLACE INTO redacted (register, segment, count, first_sequence, last_sequence, last_stamp)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """
     )
-    static let deleteRedacted = StoreQuery("DELETE FROM redacted WHERE register = ?")
-    static let redactedFrom = StoreQuery("SELECT register FROM redacted WHERE register > ? ORDER BY register LIMIT ?")
+    static let deleteRedacted = StoreQuery("DELETE FROM redacted WHERE register = ? AND segment = ?")
+    static let redactedFrom = StoreQuery(
+        "SELECT DISTINCT register FROM redacted WHERE register > ? ORDER BY register LIMIT ?"
+    )
     static let hasRedacted = StoreQuery("SELECT EXISTS (SELECT 1 FROM redacted)")
     static let missingCount = StoreQuery("SELECT count FROM missing WHERE segment = ? AND sequence = ?")
     static let setMissing = StoreQuery("INSERT OR REPLACE INTO missing (segment, sequence, count) VALUES (?, ?, ?)")
