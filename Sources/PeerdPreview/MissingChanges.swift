@@ -82,7 +82,7 @@ struct MissingChanges {
             }
             guard !lacking.isEmpty else { continue }
             for device in lacking { self.lacks[device].summary.count(operation, of: run) }
-            guard operation.kind.hasObject else { continue }
+            guard operation.kind.isEdit else { continue }
             let object = run.objects[Int(operation.object)]
             for device in lacking { self.lacks[device].operationCounts[object, default: 0] += 1 }
             self.objects.insert(object)

@@ -44,7 +44,7 @@ package struct ChangeSize: Hashable, Sendable {
         var count = self.operationByteCount + payloadByteCount
         if kind.hasObject { count += Bytes16.byteCount }
         if kind == .move { count += Bytes16.byteCount }
-        if kind.isWrite { count += 2 + nameByteCount }
+        if kind.hasName { count += 2 + nameByteCount }
         if hasGrant { count += self.grantByteCount }
         if hasSalt { count += Bytes16.byteCount }
         return count
@@ -57,6 +57,7 @@ extension Edit {
         var nameByteCount = 0
         switch self {
         case .set(_, let name, _), .unset(_, let name): nameByteCount = name.utf8.count
+        case .erase(let erasure): nameByteCount = erasure.name.utf8.count
         default: break
         }
         return ChangeSize.byteCount(
@@ -78,7 +79,7 @@ extension Run {
         for operation in self.operations[change.operationRange] {
             byteCount += ChangeSize.byteCount(
                 of: operation.kind,
-                nameByteCount: operation.kind.isWrite ? self.names[Int(operation.operand)].utf8.count : 0,
+                nameByteCount: operation.kind.hasName ? self.names[Int(operation.operand)].utf8.count : 0,
                 payloadByteCount: Int(operation.payloadByteCount),
                 hasGrant: operation.grant > 0,
                 hasSalt: change.redaction == .partial && operation.hasContent

@@ -29,14 +29,20 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
     /// Says something about a branch of the workspace.
     package static let branch = OperationKind(rawValue: 9)
     /// Asks that the earlier writes to a property are dropped everywhere, those that its author had seen.
+    ///
+    /// It names the property as a write does, and has no payload.
     package static let erase = OperationKind(rawValue: 10)
 
-    /// Whether the operation is about one object.
-    package var hasObject: Bool { (1...5).contains(self.rawValue) || self == .redacted }
+    /// Whether the operation names one object.
+    package var hasObject: Bool { self.isEdit || self == .erase }
+    /// Whether the operation changes what it names, an object or a property of it.
+    package var isEdit: Bool { (1...5).contains(self.rawValue) || self == .redacted }
     /// Whether the operation writes one property.
     package var isWrite: Bool { self == .set || self == .unset || self == .redacted }
+    /// Whether the operation names one property.
+    package var hasName: Bool { self.isWrite || self == .erase }
     /// Whether the operation has an operand: a name, or a parent.
-    package var hasOperand: Bool { self.isWrite || self == .move }
+    package var hasOperand: Bool { self.hasName || self == .move }
 }
 
 /// An operation as it lies in a run: small numbers that point into the run's tables and payload bytes.
@@ -48,7 +54,8 @@ package struct Operation: Sendable, Hashable {
     package var grant: UInt32
     /// Index into the run's objects, if the kind has one.
     package var object: UInt32
-    /// Index into the run's names for `set` and `unset`; 1 + index into its objects, or 0 for the root, for `move`.
+    /// Index into the run's names for `set`, `unset` and `erase`; 1 + index into its objects, or 0 for the root, for
+    /// `move`.
     package var operand: UInt32
     /// Where the payload begins in the run's payload bytes.
     package var payloadOffset: UInt32
@@ -132,7 +139,7 @@ extension Edit {
         }
     }
 
-    /// The object the edit is about, if it is about one.
+    /// The object that the edit changes, if it changes one.
     package var object: ObjectID? {
         switch self {
         case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
@@ -156,13 +163,12 @@ extension Edit {
             bytes.appendPrefixed(type)
             bytes.appendPrefixed(kind)
         case .set(_, _, let value): value.encode(to: &bytes)
-        case .unset, .delete: break
+        case .unset, .delete, .erase: break
         case .move(_, let place): bytes += place.position.bytes
         case .introduce(let introduction): introduction.encode(to: &bytes)
         case .restamp(let restamp): restamp.encode(to: &bytes)
         case .undo(let undo): undo.encode(to: &bytes)
         case .branch(let statement): statement.encode(to: &bytes)
-        case .erase(let erasure): erasure.encode(to: &bytes)
         case .unknown(_, let body): bytes += body
         case .redacted(_, _, let leaf): leaf?.bytes.append(to: &bytes)
         }

@@ -77,7 +77,7 @@ package struct Run: Hashable, Sendable {
         }
     }
 
-    /// The name of the property that an operation writes.
+    /// The name of the property that an operation writes, or erases.
     func name(of operation: Operation) -> String { self.names[Int(operation.operand)] }
 
     /// Whether a change does nothing but write, and one hash is left of all that.
@@ -118,8 +118,8 @@ package struct Run: Hashable, Sendable {
             guard let statement = try? BranchStatement(decoding: payload) else { break }
             return .branch(statement)
         case .erase:
-            guard let erasure = try? Erasure(decoding: payload) else { break }
-            return .erase(erasure)
+            guard payload.isEmpty else { throw .trailingBytes }
+            return .erase(self.erasure(operation))
         case .redacted:
             return .redacted(
                 self.objects[Int(operation.object)],
@@ -129,6 +129,11 @@ package struct Run: Hashable, Sendable {
         default: break
         }
         return .unknown(kind: operation.kind.rawValue, body: Array(payload))
+    }
+
+    /// The property that an erasure names, or a write, as an erasure of it does.
+    package func erasure(_ operation: Operation) -> Erasure {
+        Erasure(object: self.objects[Int(operation.object)], name: self.name(of: operation))
     }
 
     /// Appends the shape of one operation: all of it, but of a write only which property it is of.
@@ -149,7 +154,7 @@ package struct Run: Hashable, Sendable {
         if operation.kind.hasObject {
             self.objects[Int(operation.object)].bytes.append(to: &bytes)
         }
-        if operation.kind.isWrite {
+        if operation.kind.hasName {
             let name = self.names[Int(operation.operand)].utf8
             bytes.appendVarint(UInt64(name.count))
             bytes.append(contentsOf: name)

@@ -52,11 +52,14 @@ package struct RunBuilder: Sendable {
         var operand: UInt32 = 0
         switch edit {
         case .set(_, let name, _), .unset(_, let name), .redacted(_, let name, _): operand = self.index(ofName: name)
+        case .erase(let erasure): operand = self.index(ofName: erasure.name)
         case .move(_, let place): operand = place.parent.map { self.index(of: $0) + 1 } ?? 0
         default: break
         }
         let grant = grant.map { self.index(of: $0) + 1 } ?? 0
-        let object = edit.object.map { self.index(of: $0) } ?? 0
+        var named = edit.object
+        if case .erase(let erasure) = edit { named = erasure.object }
+        let object = named.map { self.index(of: $0) } ?? 0
         let offset = self.run.payload.count
         edit.encodePayload(to: &self.run.payload)
         self.append(kind: kind, grant: grant, object: object, operand: operand, payloadOffset: offset)

@@ -254,7 +254,7 @@ extension Run {
         var grants = [Bool](repeating: false, count: self.grants.count)
         for operation in self.operations {
             if operation.kind.hasObject { objects[Int(operation.object)] = true }
-            if operation.kind.isWrite { names[Int(operation.operand)] = true }
+            if operation.kind.hasName { names[Int(operation.operand)] = true }
             if operation.kind == .move, operation.operand > 0 { objects[Int(operation.operand) - 1] = true }
             if operation.grant > 0 { grants[Int(operation.grant) - 1] = true }
         }

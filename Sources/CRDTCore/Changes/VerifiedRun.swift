@@ -207,7 +207,7 @@ extension Run {
                 guard payload.count <= Limits.valueByteCountMax else { throw .overLimit }
                 try Value.validate(payload)
             case .create: _ = try CreationBody(decoding: payload)
-            case .unset, .delete:
+            case .unset, .delete, .erase:
                 guard payload.isEmpty else { throw .trailingBytes }
             case .move:
                 guard payload.count <= Limits.positionByteCountMax else { throw .overLimit }

@@ -70,7 +70,7 @@ package struct Mending: Sendable {
             }
             guard place.sequence <= transaction.progress(of: segment).countedSequence else { continue }
             for (index, operation) in run.operations[change.operationRange].enumerated()
-            where operation.kind.hasObject && wanted[Int(operation.object)] {
+            where operation.kind.isEdit && wanted[Int(operation.object)] {
                 let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
                 guard self.writes[object, default: []].count <= Self.touchCountMax else { continue }
                 let stamp = try transaction.effectiveStamp(at: place)

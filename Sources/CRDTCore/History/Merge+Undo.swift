@@ -24,7 +24,7 @@ extension Merge {
         let device = transaction.segment(undone.segment).introduction?.device
         guard scope.contains(device) else { return }
         if device != author.introduction?.device {
-            guard run.operations[change.operationRange].contains(where: { $0.kind.hasObject }) else { return }
+            guard run.operations[change.operationRange].contains(where: { $0.kind.isEdit }) else { return }
         }
         var next: SegmentPoint?
         if let named = undo.next { next = try self.place(named, author, seenBy: point, in: &transaction) }

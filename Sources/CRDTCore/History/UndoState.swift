@@ -213,7 +213,8 @@ private struct UndoSearch {
     ) throws(StoreError) {
         var seen = try transaction.seen(before: point)
         self.heads.removeAll { $0.segment == point.segment || $0.sequence <= seen[$0.segment] }
-        guard let next else { return }
+        // Only ever backwards, so that it ends, whatever the rows say.
+        guard let next, next.sequence <= seen[next.segment] else { return }
         seen = try transaction.seen(before: next)
         transaction.cover(next, in: &seen)
         for end in self.ends {

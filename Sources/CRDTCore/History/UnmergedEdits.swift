@@ -43,7 +43,7 @@ extension StoreTransaction {
                 if operations.contains(where: { $0.kind != .branch && $0.kind != .introduce }) {
                     edits.changeCount += 1
                 }
-                for operation in operations where operation.kind.hasObject {
+                for operation in operations where operation.kind.isEdit {
                     edits.objects.insert(run.objects[Int(operation.object)])
                 }
             }

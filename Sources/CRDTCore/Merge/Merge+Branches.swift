@@ -48,7 +48,7 @@ extension Merge {
         indexes: RunIndexes,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard operation.kind.hasObject else { return }
+        guard operation.kind.isEdit else { return }
         if operation.kind == .redacted { try self.note(missing: 1, in: write.point, in: &transaction) }
         let object = indexes.objects[Int(operation.object)]
         var (name, parent): (NameIndex, ObjectIndex?) = (.lifetime, nil)

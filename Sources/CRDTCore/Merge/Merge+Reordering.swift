@@ -35,7 +35,7 @@ extension Merge {
             let change = run.changes[0]
             let stamp = try transaction.effectiveStamp(at: place)
             self.summary.restampCost += change.operationRange.count
-            for position in change.operationRange where run.operations[position].kind.hasObject {
+            for position in change.operationRange where run.operations[position].kind.isEdit {
                 let index = UInt32(position - change.operationRange.lowerBound)
                 let write = WriteReference(
                     stamp: former,

@@ -18,7 +18,7 @@ extension Merge {
             guard let run, let change = run.changes.first else { throw .damaged("a change is missing from the log") }
             var withdrawn: [RegisterKey: Int64] = [:]
             for (index, position) in change.operationRange.enumerated()
-            where run.operations[position].kind.hasObject {
+            where run.operations[position].kind.isEdit {
                 let operation = run.operations[position]
                 let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
                 objects.insert(object)

@@ -474,7 +474,7 @@ package struct Merge {
         indexes: RunIndexes,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard operation.kind.hasObject else { return }
+        guard operation.kind.isEdit else { return }
         let object = indexes.objects[Int(operation.object)]
         #if CHECKED
         self.touched.note(object)

@@ -4,7 +4,7 @@
 /// that the erasure covers, so it is ordered after all of it for good, and nothing that is erased could come into force
 /// again. So a member erases nothing that is in force without writing something in its place.
 ///
-/// A version that does not know it carries it unread and merges the same: object and name are in the payload.
+/// It is a statement, so nobody can hide what it is about: it has no content that could be redacted.
 package struct Erasure: Hashable, Sendable {
     package var object: ObjectID
     package var name: String
@@ -18,20 +18,6 @@ package struct Erasure: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) {
         hasher.combine(self.object)
         hasher.combine(ExactText(self.name))
-    }
-
-    /// Appends the canonical bytes.
-    package func encode(to bytes: inout [UInt8]) {
-        self.object.bytes.append(to: &bytes)
-        bytes.appendPrefixed(self.name)
-    }
-
-    /// Reads an erasure that fills all of `payload`.
-    package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
-        var reader = ByteReader(Array(payload))
-        self.object = ObjectID(bytes: try reader.bytes16())
-        self.name = try reader.text(atMost: Limits.nameByteCountMax)
-        try reader.finish()
     }
 }
 
@@ -47,13 +33,10 @@ extension Run {
             let operation = self.operations[position]
             switch operation.kind {
             case .set, .unset, .redacted:
-                let object = self.objects[Int(operation.object)]
-                written.insert(Erasure(object: object, name: self.names[Int(operation.operand)]))
+                written.insert(self.erasure(operation))
             case .erase:
-                guard let erasure = try? Erasure(decoding: self.payload[operation.payloadRange]),
-                    written.contains(erasure), taken.insert(erasure).inserted
-                else { continue }
-                found.append(erasure)
+                let erasure = self.erasure(operation)
+                if written.contains(erasure), taken.insert(erasure).inserted { found.append(erasure) }
             default: continue
             }
         }
@@ -69,13 +52,9 @@ extension Run {
         for position in change.operationRange {
             let operation = self.operations[position]
             switch operation.kind {
-            case .erase:
-                guard let erasure = try? Erasure(decoding: self.payload[operation.payloadRange]) else { continue }
-                erased.insert(erasure)
+            case .erase: erased.insert(self.erasure(operation))
             case .set, .unset, .redacted:
-                let object = self.objects[Int(operation.object)]
-                let name = self.names[Int(operation.operand)]
-                if erased.contains(Erasure(object: object, name: name)) { found.insert(position) }
+                if erased.contains(self.erasure(operation)) { found.insert(position) }
             default: continue
             }
         }

@@ -127,7 +127,7 @@ extension Run {
         to builder: inout RunBuilder
     ) {
         var operand: UInt32 = 0
-        if operation.kind.isWrite {
+        if operation.kind.hasName {
             operand = builder.index(ofName: self.names[Int(operation.operand)])
         } else if operation.kind == .move, operation.operand > 0 {
             operand = builder.index(of: self.objects[Int(operation.operand) - 1]) + 1

@@ -453,7 +453,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
                 let run = stored.run
                 guard let wanted = run.objects.firstIndex(of: id) else { continue }
                 for (position, change) in run.changes.enumerated() {
-                    for place in change.operationRange where run.operations[place].kind.hasObject {
+                    for place in change.operationRange where run.operations[place].kind.isEdit {
                         guard run.operations[place].object == UInt32(wanted) else { continue }
                         let write = WriteReference(
                             stamp: change.stamp,

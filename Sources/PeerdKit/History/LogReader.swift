@@ -108,9 +108,7 @@ struct LogReader: Sendable {
 extension Run {
     /// The object that an operation is about; nil if it is about none.
     fileprivate func subject(of operation: Operation) -> ObjectID? {
-        if operation.kind.hasObject { return self.objects[Int(operation.object)] }
-        guard operation.kind == .erase, case .erase(let erasure)? = try? self.edit(operation) else { return nil }
-        return erasure.object
+        operation.kind.hasObject ? self.objects[Int(operation.object)] : nil
     }
 }
 

@@ -133,7 +133,7 @@ extension StoreTransaction {
             while next <= last, let run = try self.loadRun(of: segment, from: next, limits: RunLimits(), signed: false)
             {
                 for change in run.changes where next <= last {
-                    for operation in run.operations[change.operationRange] where operation.kind.hasObject {
+                    for operation in run.operations[change.operationRange] where operation.kind.isEdit {
                         found.insert(try self.objectIndex(of: run.objects[Int(operation.object)]))
                     }
                     next += 1

@@ -79,7 +79,7 @@ extension SQLiteTransaction {
             let number = first + Int64(position - change.operationRange.lowerBound)
             var references = OperationWriter.References(number: number)
             if operation.kind.hasObject { references.object = indexes.objects[Int(operation.object)] }
-            if operation.kind.isWrite {
+            if operation.kind.hasName {
                 references.operand = Int64(indexes.names[Int(operation.operand)].rawValue)
             } else if operation.kind == .move, operation.operand > 0 {
                 references.operand = Int64(indexes.objects[Int(operation.operand) - 1].rawValue)

@@ -262,7 +262,7 @@ extension SQLiteTransaction {
     ) throws(StoreError) {
         let row = try reader.read(number)
         var operand: UInt32 = 0
-        if row.kind.isWrite {
+        if row.kind.hasName {
             guard let name = row.operand else { throw .damaged("operation \(number) in the log has no name") }
             operand = try assembly.index(of: NameIndex(rawValue: UInt32(truncatingIfNeeded: name)))
         } else if row.kind == .move, let parent = row.operand {
