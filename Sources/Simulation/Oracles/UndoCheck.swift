@@ -24,6 +24,8 @@ struct UndoCheck {
         let history: NaiveHistory?
         private let branch: BranchID?
         private let applied: [UInt64]
+        /// Whether everything that is stored is applied.
+        let isWhole: Bool
 
         /// `branch`: the branch; nil for the main timeline.
         init(
@@ -35,6 +37,7 @@ struct UndoCheck {
             self.branch = branch
             self.visible = try VisibleObject.all(on: branch, in: &transaction)
             let segments = transaction.segmentIndices.map { transaction.progress(of: $0) }
+            self.isWhole = !segments.contains(where: \.isPending)
             self.applied = segments.map { $0.hasApplied ? $0.appliedSequence : 0 }
             let count = segments.reduce(0) { $0 &+ $1.storedSequence &+ 1 &- $1.firstSequence }
             guard count <= UndoCheck.modelChangeCountMax else {
@@ -71,9 +74,9 @@ struct UndoCheck {
 
     /// What is taken back, or done again, although it is not what this device has done last, or taken back last.
     private func anotherStep(_ found: Point?) -> String? {
-        guard let history = self.before.history, let next = UndoneChanges(history).next(of: self.device) else {
-            return nil
-        }
+        guard self.before.isWhole, let history = self.before.history,
+            let next = UndoneChanges(history).next(of: self.device)
+        else { return nil }
         let expected = self.isRedo ? next.redo : next.undo
         guard expected.map({ history.changes[$0].point }) != found else { return nil }
         let wanted = expected.map { ModelWords.short(history, $0) } ?? "nothing"
