@@ -39,7 +39,9 @@ extension World {
         countingIn transaction: inout some StoreTransaction
     ) throws(StoreError) -> (count: Int, left: String?) {
         var count = 0
-        for segment in transaction.segmentIndices {
+        // Erasures of other devices in bulk wait for a day.
+        let waiting = Set(try transaction.waitingErasures().map(\.segment))
+        for segment in transaction.segmentIndices where !waiting.contains(segment) {
             let progress = transaction.progress(of: segment)
             guard progress.hasApplied else { continue }
             var sequence = progress.firstSequence
