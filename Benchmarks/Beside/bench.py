@@ -14,6 +14,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DATABASE = "peerd.sqlite"
 STREAMED = 4096
 REPEATS = 3
+# How long a node waits between two steps of its digest while changes come.
+BUSY_INTERVAL_SECONDS = 0.2
 
 
 def shorter(number):
@@ -143,6 +145,10 @@ class Bench:
         self.floor_rows(work, ours, theirs, 0.7)
         size = ours["database_bytes"] / ours["operations"]
         self.row("  database bytes an operation, with history", f"{size:.1f} B", "", size, 100, higher=False, unit="B")
+        share = ours["digest_seconds"] / ours["seconds"]
+        self.row("  digest of the settled state, beside the merge", f"{share:.1%}", "", share * 100, None, higher=False)
+        share = ours["digest_step_seconds"] / BUSY_INTERVAL_SECONDS
+        self.row("  digest, of a core while changes come", f"{share:.1%}", "", share * 100, 3, higher=False, unit="%")
         peak = ours["peak_memory_bytes"] / (1 << 20)
         self.row("  peak memory of the process", f"{peak:.0f} MiB", "", peak, None, higher=False, unit="MiB")
 

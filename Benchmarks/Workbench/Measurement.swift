@@ -1,6 +1,7 @@
 import CRDTCore
 import Foundation
 import Persistence
+import SyncProtocol
 
 /// The things that are measured; each is one process, so that none finds the heap as another left it.
 struct Measurement {
@@ -42,11 +43,34 @@ struct Measurement {
         var timing = intake.timing
         // What is neither decoding nor verifying is the store's: statements, commit, and moving the log into the file.
         timing.merging = whole - timing.decoding - timing.verifying
+        let digest = try self.digest(of: &store)
         store.close()
         var report = Report(intake, timing: timing)
+        report.add("digest_seconds", digest.duration.seconds)
+        report.add("digest_step_seconds", digest.duration.seconds / Double(digest.stepCount))
         report.add("database_bytes", Double(RunFile(path: directory + "/" + SQLiteStore.fileName).byteCount))
         return report
     }
+
+    /// Reads all of a store for its digest, in the steps in which a node does.
+    private func digest<Store: ReplicaStore & ~Copyable>(
+        of store: inout Store
+    ) throws -> (duration: Duration, stepCount: Int) {
+        var (digest, stepCount, isCurrent) = (SettledDigest(), 0, false)
+        let duration = try ContinuousClock().measure {
+            while !isCurrent {
+                stepCount += 1
+                isCurrent = try store.read { transaction throws(StoreError) in
+                    _ = try digest.step(upTo: Self.digestStepCost, in: &transaction, SodiumCryptography())
+                    return digest.isCurrent(in: transaction)
+                }
+            }
+        }
+        return (duration, stepCount)
+    }
+
+    /// Objects and properties that a node looks at in one step.
+    private static let digestStepCost = 1000
 
     /// Commits each change of the news by itself.
     func transactions(directory: String) throws -> Report {
