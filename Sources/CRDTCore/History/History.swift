@@ -30,17 +30,17 @@ package struct History {
     /// Whether the tables of the store say it.
     var isPresent: Bool { self.view.isPresent && self.undos == nil }
 
-    /// The last change of each segment that counts, of those that some authors have written.
+    /// How far each segment counts, of those that some authors have written.
     func ends(
         in transaction: inout some StoreTransaction,
         where isWanted: (Introduction) -> Bool
-    ) -> [SegmentPoint] {
-        var ends: [SegmentPoint] = []
+    ) -> [SegmentIndex: UInt64] {
+        var ends: [SegmentIndex: UInt64] = [:]
         for segment in transaction.segmentIndices {
             guard let author = transaction.segment(segment).introduction, isWanted(author) else { continue }
             let progress = transaction.progress(of: segment)
             let sequence = self.view.seen.map { min($0[segment], progress.appliedSequence) } ?? progress.countedSequence
-            if sequence >= progress.firstSequence { ends.append(SegmentPoint(segment: segment, sequence: sequence)) }
+            if sequence >= progress.firstSequence { ends[segment] = sequence }
         }
         return ends
     }

@@ -5,8 +5,8 @@
 /// as it is, whether they take something back by it or not.
 package struct UndoState: Sendable {
     private let user: UserID
-    /// The last change of each of the user's segments that counts.
-    private let ends: [SegmentPoint]
+    /// How far each of the user's segments counts.
+    private let ends: [SegmentIndex: UInt64]
     /// Whether changes are taken back, as far as that is known.
     private var isUndone: [SegmentPoint: Bool] = [:]
 
@@ -24,7 +24,7 @@ package struct UndoState: Sendable {
 
     /// Whether a write counts that the history has.
     ///
-    /// - Complexity: O(*l* log *n*) for *l* segments of the user.
+    /// - Complexity: O(*l* log *n*) for *l* segments on which it is said that its change is taken back, or not.
     mutating func counts(
         _ write: WriteReference,
         in transaction: inout some StoreTransaction
@@ -42,8 +42,12 @@ package struct UndoState: Sendable {
     ) throws(StoreError) -> Bool {
         if let known = self.isUndone[change] { return known }
         var last: (undo: UndoRecord, write: WriteReference)?
-        for end in self.ends {
-            guard let undo = try transaction.lastUndo(of: change, on: end.segment, upTo: end.sequence) else { continue }
+        var next = try transaction.segmentWithUndo(of: change, after: nil)
+        while let segment = next {
+            next = try transaction.segmentWithUndo(of: change, after: segment)
+            guard let end = self.ends[segment],
+                let undo = try transaction.lastUndo(of: change, on: segment, upTo: end)
+            else { continue }
             let write = try transaction.firstOperation(of: undo.point)
             if let last, WriteOrder.precedes(write, last.write, transaction) { continue }
             last = (undo, write)
@@ -100,7 +104,7 @@ extension StoreTransaction {
         isRedo: Bool,
         in history: History
     ) throws(StoreError) -> NextUndo? {
-        var search = UndoSearch(for: author, isRedo: isRedo, in: history, &self)
+        var search = try UndoSearch(for: author, isRedo: isRedo, in: history, &self)
         guard let target = try search.next(in: &self) else { return nil }
         let next = try search.next(in: &self)
         return NextUndo(target: target, next: next, lookedAtCount: search.lookedAtCount)
@@ -119,19 +123,26 @@ extension StoreTransaction {
 private struct UndoSearch {
     private let author: UndoAuthor
     private let isRedo: Bool
-    /// The last change that counts of each segment of the devices in the scope, and of the one that asks.
-    private let ends: [SegmentPoint]
+    /// How far each segment counts of the devices in the scope, and of the one that asks.
+    private let ends: [SegmentIndex: UInt64]
     private var state: UndoState
-    /// What was not gone through: changes of different segments, with all that is before them.
-    private var heads: [SegmentPoint]
+    /// What was not gone through: the first operations of changes of different segments, with all that is before them.
+    private var heads: [SegmentIndex: WriteReference] = [:]
     private var passedCount = 0
     private(set) var lookedAtCount = 0
 
-    init(for author: UndoAuthor, isRedo: Bool, in history: History, _ transaction: inout some StoreTransaction) {
+    init(
+        for author: UndoAuthor,
+        isRedo: Bool,
+        in history: History,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) {
         (self.author, self.isRedo) = (author, isRedo)
         self.ends = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
-        self.heads = self.ends
         self.state = UndoState(of: author.user, in: history, &transaction)
+        for (segment, sequence) in self.ends {
+            try self.add(SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
+        }
     }
 
     /// What is done about a change.
@@ -183,12 +194,10 @@ private struct UndoSearch {
 
     /// The last of the heads in the order of writes.
     private func last(in transaction: inout some StoreTransaction) throws(StoreError) -> SegmentPoint? {
-        guard self.heads.count > 1 else { return self.heads.first }
         var last: WriteReference?
-        for head in self.heads {
-            let write = try transaction.firstOperation(of: head)
-            if let last, WriteOrder.precedes(write, last, transaction) { continue }
-            last = write
+        for head in self.heads.values {
+            if let known = last, WriteOrder.precedes(head, known, transaction) { continue }
+            last = head
         }
         return last?.point
     }
@@ -198,7 +207,7 @@ private struct UndoSearch {
         _ point: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        self.heads.removeAll { $0.segment == point.segment }
+        self.heads[point.segment] = nil
         guard let previous = transaction.place(before: point), previous.sequence > 0 else { return }
         try self.add(previous, in: &transaction)
     }
@@ -212,15 +221,16 @@ private struct UndoSearch {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var seen = try transaction.seen(before: point)
-        self.heads.removeAll { $0.segment == point.segment || $0.sequence <= seen[$0.segment] }
+        self.heads[point.segment] = nil
+        self.heads = self.heads.filter { $0.value.sequence > seen[$0.key] }
         // Only ever backwards, so that it ends, whatever the rows say.
         guard let next, next.sequence <= seen[next.segment] else { return }
         seen = try transaction.seen(before: next)
         transaction.cover(next, in: &seen)
-        for end in self.ends {
-            let sequence = min(end.sequence, seen[end.segment])
-            guard sequence >= transaction.progress(of: end.segment).firstSequence else { continue }
-            try self.add(SegmentPoint(segment: end.segment, sequence: sequence), in: &transaction)
+        for (segment, end) in self.ends {
+            let sequence = min(end, seen[segment])
+            guard sequence >= transaction.progress(of: segment).firstSequence else { continue }
+            try self.add(SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
         }
     }
 
@@ -228,19 +238,15 @@ private struct UndoSearch {
         _ point: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard let end = self.ends.first(where: { $0.segment == point.segment }), end.sequence >= point.sequence else {
-            return
+        guard let end = self.ends[point.segment], end >= point.sequence else { return }
+        if let head = self.heads[point.segment], head.sequence >= point.sequence { return }
+        var head: SegmentPoint? = point
+        if !self.author.takesBack(transaction.segment(point.segment).introduction) {
+            // Of what is not in the scope only undos matter.
+            head = try transaction.lastUndo(on: point.segment, upTo: point.sequence)?.point
         }
-        if let place = self.heads.firstIndex(where: { $0.segment == point.segment }) {
-            guard self.heads[place].sequence < point.sequence else { return }
-            self.heads.remove(at: place)
-        }
-        // Of what is not in the scope only undos matter.
-        guard !self.author.takesBack(transaction.segment(point.segment).introduction) else {
-            return self.heads.append(point)
-        }
-        if let undo = try transaction.lastUndo(on: point.segment, upTo: point.sequence) {
-            self.heads.append(undo.point)
+        self.heads[point.segment] = try head.map { head throws(StoreError) in
+            try transaction.firstOperation(of: head)
         }
     }
 

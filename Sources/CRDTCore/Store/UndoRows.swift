@@ -3,6 +3,11 @@ package protocol UndoRows {
     mutating func addUndo(_ undo: UndoRecord) throws(StoreError)
     /// What an applied change takes back; nil if nothing.
     mutating func undo(at point: SegmentPoint) throws(StoreError) -> UndoRecord?
+    /// The first segment behind one of which some change takes a change back or does it again; nil: from the beginning.
+    mutating func segmentWithUndo(
+        of change: SegmentPoint,
+        after segment: SegmentIndex?
+    ) throws(StoreError) -> SegmentIndex?
     /// The last change of a segment, up to a sequence, that takes a change back or does it again.
     mutating func lastUndo(
         of change: SegmentPoint,
@@ -62,8 +67,36 @@ struct MemoryUndos: Sendable {
         return self.records[SegmentPoint(segment: segment, sequence: last)]
     }
 
+    func segment(of change: SegmentPoint, after segment: SegmentIndex?) -> SegmentIndex? {
+        let segments = (self.sequences[change] ?? [:]).keys.map(\.rawValue)
+        return segments.filter { number in segment.map { $0.rawValue < number } ?? true }.min()
+            .map { SegmentIndex(rawValue: $0) }
+    }
+
     func last(on segment: SegmentIndex, upTo sequence: UInt64) -> UndoRecord? {
         guard let last = self.all[segment]?.last(where: { $0 <= sequence }) else { return nil }
         return self.records[SegmentPoint(segment: segment, sequence: last)]
+    }
+}
+
+extension MemoryTransaction {
+    package mutating func addUndo(_ undo: UndoRecord) { self.undos.add(undo) }
+
+    package mutating func undo(at point: SegmentPoint) -> UndoRecord? { self.undos[point] }
+
+    package mutating func lastUndo(
+        of change: SegmentPoint,
+        on segment: SegmentIndex,
+        upTo sequence: UInt64
+    ) -> UndoRecord? {
+        self.undos.last(of: change, on: segment, upTo: sequence)
+    }
+
+    package mutating func segmentWithUndo(of change: SegmentPoint, after segment: SegmentIndex?) -> SegmentIndex? {
+        self.undos.segment(of: change, after: segment)
+    }
+
+    package mutating func lastUndo(on segment: SegmentIndex, upTo sequence: UInt64) -> UndoRecord? {
+        self.undos.last(on: segment, upTo: sequence)
     }
 }

@@ -28,6 +28,19 @@ extension SQLiteTransaction {
         }
     }
 
+    package func segmentWithUndo(
+        of change: SegmentPoint,
+        after segment: SegmentIndex?
+    ) throws(StoreError) -> SegmentIndex? {
+        let last = segment.map { Int64($0.rawValue) } ?? -1
+        return try self.statements[.segmentWithUndo].first(change, last) { row throws(StoreError) in
+            guard let number = UInt32(exactly: row.int64(0)), number < self.segmentCount else {
+                throw .damaged("a row of the database names a segment that cannot be")
+            }
+            return SegmentIndex(rawValue: number)
+        }
+    }
+
     package func lastUndo(on segment: SegmentIndex, upTo sequence: UInt64) throws(StoreError) -> UndoRecord? {
         try self.statements[.lastUndo].first(segment, sequence) { row throws(StoreError) in try self.undo(row) }
     }

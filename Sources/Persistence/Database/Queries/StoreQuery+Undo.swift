@@ -5,6 +5,12 @@ extension StoreQuery {
     static let lastUndo = StoreQuery(
         "SELECT * FROM undo WHERE segment = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
     )
+    static let segmentWithUndo = StoreQuery(
+        """
+        SELECT segment FROM undo WHERE change_segment = ? AND change_sequence = ? AND segment > ?
+        ORDER BY segment LIMIT 1
+        """
+    )
     static let lastUndoOfChange = StoreQuery(
         """
         SELECT * FROM undo WHERE change_segment = ? AND change_sequence = ? AND segment = ? AND sequence <= ?
