@@ -163,7 +163,11 @@ private struct UndoSearch {
             self.lookedAtCount += 1
             switch try self.verdict(on: last, in: &transaction) {
             case .ends: return nil
-            case .leaps(let next): try self.leap(from: last, to: next, in: &transaction)
+            case .leaps(let next):
+                // Of what is sound few are needed; what is damaged could lead round in a circle.
+                guard self.passedCount < Limits.undoPassedCountMax else { return nil }
+                self.passedCount += 1
+                try self.leap(from: last, to: next, in: &transaction)
             case .found:
                 try self.pass(last, in: &transaction)
                 return last
@@ -223,7 +227,6 @@ private struct UndoSearch {
         var seen = try transaction.seen(before: point)
         self.heads[point.segment] = nil
         self.heads = self.heads.filter { $0.value.sequence > seen[$0.key] }
-        // Only ever backwards, so that it ends, whatever the rows say.
         guard let next, next.sequence <= seen[next.segment] else { return }
         seen = try transaction.seen(before: next)
         transaction.cover(next, in: &seen)
