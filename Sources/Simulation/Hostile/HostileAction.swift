@@ -88,4 +88,8 @@ package enum Flooding: String, CaseIterable, Hashable, Sendable {
     case positions
     /// A tower of so many objects, and as many moves at its foot.
     case depth
+    /// So many writes of one property, and an erasure of it: hashes take the place of what takes less.
+    case erased
+    /// So many branches, opened by one change.
+    case branches
 }

@@ -287,13 +287,28 @@ extension HostileMember {
             return self.change([.move(Workload.object(0), place)], .positions, count, at: time)
         case .depth:
             return self.change(self.tower(count), .depth, count, at: time)
+        case .erased:
+            let erasure = Erasure(object: Workload.object(0), name: "flood")
+            let write = Edit.unset(erasure.object, name: erasure.name)
+            let writes = Array(repeating: write, count: count)
+            return self.change(writes, .erased, count, at: time)
+                + self.writtenFlood(chain: self.chain(of: .erased, count), 1, [], [.erase(erasure), write], at: time)
+        case .branches:
+            let openings = (0..<count).map { number in
+                let id = BranchID(of: self.identity.user, nonce: UInt64(number) + 1 << 40)
+                return Edit.branch(.opens(BranchOpening(id: id, parent: nil, name: "flood \(number)", base: [])))
+            }
+            return self.change(openings, .branches, count, at: time)
         }
     }
 
     /// One change on a chain of its own for each flood and count.
     private func change(_ edits: [Edit], _ flooding: Flooding, _ count: Int, at time: VirtualTime) -> [Utterance] {
-        let kind = Flooding.allCases.firstIndex(of: flooding) ?? 0
-        return self.writtenFlood(chain: (kind + 1) * 10_000_000 + count, 1, [], edits, at: time)
+        self.writtenFlood(chain: self.chain(of: flooding, count), 1, [], edits, at: time)
+    }
+
+    private func chain(of flooding: Flooding, _ count: Int) -> Int {
+        (1 + (Flooding.allCases.firstIndex(of: flooding) ?? 0)) * 10_000_000 + count
     }
 
     /// So many objects, each in the one before, and the last moved to and fro at the foot of them.
