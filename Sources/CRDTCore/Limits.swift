@@ -27,6 +27,8 @@ package enum Limits {
     package static let editByteCountMax = 6 << 20
     /// Changes that edit nothing, which an undo passes on its way to what it takes back.
     package static let undoPassedCountMax = 1 << 12
+    /// Undos of which an undo follows what they name as next.
+    package static let undoLeapCountMax = 1 << 8
     /// What a write may have of both, so that taking it back by one change leaves room for saying so.
     package static let transactionOperationCountMax = changeOperationCountMax - 1
     package static let transactionByteCountMax = editByteCountMax - 256

@@ -129,6 +129,7 @@ private struct UndoSearch {
     /// What was not gone through: the first operations of changes of different segments, with all that is before them.
     private var heads: [SegmentIndex: WriteReference] = [:]
     private var passedCount = 0
+    private var leapCount = 0
     private(set) var lookedAtCount = 0
 
     init(
@@ -165,8 +166,8 @@ private struct UndoSearch {
             case .ends: return nil
             case .leaps(let next):
                 // Of what is sound few are needed; what is damaged could lead round in a circle.
-                guard self.passedCount < Limits.undoPassedCountMax else { return nil }
-                self.passedCount += 1
+                guard self.leapCount < Limits.undoLeapCountMax else { return nil }
+                self.leapCount += 1
                 try self.leap(from: last, to: next, in: &transaction)
             case .found:
                 try self.pass(last, in: &transaction)

@@ -34,7 +34,8 @@ extension SQLiteTransaction {
     ) throws(StoreError) -> SegmentIndex? {
         let last = segment.map { Int64($0.rawValue) } ?? -1
         return try self.statements[.segmentWithUndo].first(change, last) { row throws(StoreError) in
-            guard let number = UInt32(exactly: row.int64(0)), number < self.segmentCount else {
+            // A text is behind all numbers, and reads as one.
+            guard let number = UInt32(exactly: row.int64(0)), number < self.segmentCount, Int64(number) > last else {
                 throw .damaged("a row of the database names a segment that cannot be")
             }
             return SegmentIndex(rawValue: number)
