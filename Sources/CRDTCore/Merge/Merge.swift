@@ -114,7 +114,7 @@ package struct Merge {
         self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
         try self.noteBranches(in: run, author: segment, &transaction)
         if record.origin != nil || record.next != nil || transaction.restamps.hasAny(of: run.replica)
-            || run.operations.contains(where: { $0.kind == .restamp })
+            || run.operations.contains(where: { $0.kind == .restamp || $0.kind == .undo })
         {
             // They may be about this segment itself.
             try transaction.setSegment(record, at: segment)

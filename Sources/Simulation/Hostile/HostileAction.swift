@@ -24,7 +24,7 @@ package enum HostileAction: Hashable, Sendable {
     case fork(HostileChange, count: Int)
     /// Restamps changes again and again: its own, or everybody's, and some that do not exist.
     case restamp(isOwn: Bool, count: Int)
-    /// It says that it takes back what others have done last, or does it again, and edits nothing.
+    /// It says that it takes back what others have done last, and edits nothing.
     case reverse
     case spoil(Spoiling, HostileChange)
     /// Sealed bytes that are no message.

@@ -61,7 +61,6 @@ extension PlantedBug {
             .missingTakenForNone,
             .undoTakenForEdit,
             .reversalsOfOthersCount,
-            .erasuresOfOthersNeverWait,
             .undoRevivesDeleted,
             .redoForgetsValues,
             .restoreKeepsNewer,
