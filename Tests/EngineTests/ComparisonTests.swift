@@ -99,6 +99,35 @@ struct ComparisonTests {
         try self.expectNamedAndMended(pair)
     }
 
+    @Test func `what is written while the log is read for an object stays`() throws {
+        let pair = try self.pair()
+        let network = pair.network
+        // The log takes several steps, the chain that is written to first.
+        for number in 0..<5 {
+            let names = (0..<1000).map { ExactText("property \($0)") }
+            let properties = Dictionary(uniqueKeysWithValues: names.map { ($0, Value.int(Int64(number))) })
+            try network.write(1, .create(Transaction.Creation(type: "large", properties: properties)))
+        }
+        network.settle(seconds: 30)
+        try self.alter(pair, 0) { transaction, key, register in
+            var altered = register
+            altered.winner.sequence -= 1
+            transaction.setRegister(altered, at: key)
+        }
+        var waited = 0
+        while network.machines[0].node.own.mending == nil, waited < 60_000 {
+            network.settle(milliseconds: 1)
+            waited += 1
+        }
+        network.settle(milliseconds: OwnState.quietInterval + 1)
+        try network.write(0, .set(pair.note, name: "title", value: .string("three")))
+        #expect(network.machines[0].node.own.mending != nil)
+        network.settle(seconds: 60)
+        #expect(network.machines[0].node.own.mending == nil)
+        #expect(try network.export(0) == network.export(1))
+        #expect(try network.export(0).contains("three"))
+    }
+
     /// Nothing of what a liar says is taken over, and the log is read once for all that he says in ten minutes.
     @Test func `a member that claims another state has the log read once in ten minutes`() throws {
         let pair = try self.pair()

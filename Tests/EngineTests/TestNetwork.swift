@@ -272,8 +272,10 @@ final class TestNetwork {
     }
 
     /// Lets time pass until nothing happens any more for a while.
-    func settle(seconds: UInt64 = 120) {
-        let end = self.time + seconds * 1000
+    func settle(seconds: UInt64 = 120) { self.settle(milliseconds: seconds * 1000) }
+
+    func settle(milliseconds: UInt64) {
+        let end = self.time + milliseconds
         self.drain()
         while self.time < end {
             let deadlines = self.machines.filter(\.isUp).compactMap { $0.node.nextDeadline }

@@ -1,10 +1,13 @@
-/// Putting right what another device has otherwise, though both have the same changes: the log is read once from its
+/// Putting right what other devices have otherwise, though they have the same changes: the log is read once from its
 /// beginning, each change is held against its hash, and the objects are computed anew from what touches them.
 ///
 /// Somebody's word that objects differ costs a look at the log. What the log says is what counts after it: nothing of
 /// what he says is taken over. A change that is not what its hash says is asked for as one whose content is missing is.
+///
+/// The log grows meanwhile, and what counts changes: so an object is computed only in a step that finds all read, and
+/// from what counts then.
 package struct Mending: Sendable {
-    /// Operations that are looked at in one step.
+    /// Operations that are looked at in one step; and after how many no other object is computed in it.
     package static let operationCountMax = 4096
     /// An object that more operations touch is not computed anew: that is left to a rebuild of everything.
     package static let touchCountMax = 1 << 16
@@ -12,42 +15,45 @@ package struct Mending: Sendable {
     /// The objects to be put right.
     package let objects: Set<ObjectID>
     private let origin: Hash256
-    private var next = SegmentPoint(segment: SegmentIndex(rawValue: 0), sequence: 0)
+    /// How far each chain was read.
+    private var readSequences: [SegmentIndex: UInt64] = [:]
     /// Changes that are not what their hashes say.
     package private(set) var damaged: Set<SegmentPoint> = []
-    private var writes: [ObjectIndex: [WriteReference]] = [:]
+    /// What touches the objects that are not computed yet, whether it counts or not; the stamps are not known.
+    private var touches: [ObjectIndex: [WriteReference]] = [:]
     package private(set) var isDone = false
 
     /// `origin`: the hash before every chain's first change.
     package init(_ objects: Set<ObjectID>, origin: Hash256) { (self.objects, self.origin) = (objects, origin) }
 
-    /// Looks at some more of the log; once all was looked at, computes the objects anew.
+    /// Looks at some more of the log; or, if all was looked at, computes some more of the objects anew.
     ///
-    /// - Complexity: O(*n*) in the operations of a step; in the last one O(*m* log *m*) for *m* operations that touch
-    ///   the objects, and the hierarchy as for as many late moves.
+    /// - Complexity: O(*n*) in the operations of a step; for objects O(*m* log *m*) for *m* operations that touch them,
+    ///   and the hierarchy as for as many late moves.
     package mutating func step(
         _ merge: inout Merge,
         in transaction: inout some StoreTransaction,
         _ cryptography: some ChangeCryptography
     ) throws(StoreError) {
-        let limits = RunLimits(operationCountMax: Self.operationCountMax, byteCountMax: 1 << 20)
-        while Int(self.next.segment.rawValue) < transaction.segmentCount {
-            let progress = transaction.progress(of: self.next.segment)
-            let first = max(self.next.sequence, progress.firstSequence)
-            let run = try transaction.loadRun(of: self.next.segment, from: first, limits: limits, signed: false)
-            guard let run, !run.changes.isEmpty else {
-                self.next = SegmentPoint(segment: SegmentIndex(rawValue: self.next.segment.rawValue + 1), sequence: 0)
-                continue
-            }
-            try self.look(at: run, on: self.next.segment, &merge, in: &transaction, cryptography)
-            self.next.sequence = run.lastSequence + 1
+        for segment in transaction.segmentIndices {
+            let progress = transaction.progress(of: segment)
+            let read = self.readSequences[segment] ?? progress.firstSequence - 1
+            guard read < progress.storedSequence else { continue }
+            let limits = RunLimits(operationCountMax: Self.operationCountMax, byteCountMax: 1 << 20)
+            let run = try transaction.loadRun(of: segment, from: read + 1, limits: limits, signed: false)
+            guard let run, !run.changes.isEmpty else { throw .damaged("a change is missing from the log") }
+            try self.look(at: run, on: segment, &merge, in: &transaction, cryptography)
+            self.readSequences[segment] = run.lastSequence
             return
         }
-        for (object, writes) in self.writes.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-        where writes.count <= Self.touchCountMax {
-            try merge.recompute(object, from: writes, damaged: self.damaged, in: &transaction)
+        var count = 0
+        while count < Self.operationCountMax, let object = self.touches.keys.min(by: { $0.rawValue < $1.rawValue }) {
+            let touches = self.touches.removeValue(forKey: object) ?? []
+            count += touches.count
+            guard touches.count <= Self.touchCountMax else { continue }
+            try merge.recompute(object, from: touches, damaged: self.damaged, in: &transaction)
         }
-        self.isDone = true
+        self.isDone = self.touches.isEmpty
     }
 
     private mutating func look(
@@ -68,15 +74,13 @@ package struct Mending: Sendable {
                     try merge.note(missing: 1, in: place, in: &transaction)
                 }
             }
-            guard place.sequence <= transaction.progress(of: segment).countedSequence else { continue }
             for (index, operation) in run.operations[change.operationRange].enumerated()
             where operation.kind.isEdit && wanted[Int(operation.object)] {
                 let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
-                guard self.writes[object, default: []].count <= Self.touchCountMax else { continue }
-                let stamp = try transaction.effectiveStamp(at: place)
+                guard self.touches[object, default: []].count <= Self.touchCountMax else { continue }
                 let (sequence, index) = (place.sequence, UInt32(index))
-                self.writes[object, default: []]
-                    .append(WriteReference(stamp: stamp, segment: segment, sequence: sequence, index: index))
+                self.touches[object, default: []]
+                    .append(WriteReference(stamp: .zero, segment: segment, sequence: sequence, index: index))
             }
         }
     }
@@ -94,10 +98,10 @@ extension StoreTransaction {
 }
 
 extension Merge {
-    /// Computes an object anew from all operations of the log that touch it and count, whatever its rows say.
+    /// Computes an object anew from those operations of the log that touch it and count, whatever its rows say.
     fileprivate mutating func recompute(
         _ object: ObjectIndex,
-        from writes: [WriteReference],
+        from touches: [WriteReference],
         damaged: Set<SegmentPoint>,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
@@ -109,6 +113,12 @@ extension Merge {
             for redacted in try transaction.redactedWrites(at: key) {
                 try transaction.setRedactedWrites(nil, at: key, on: redacted.segment)
             }
+        }
+        var writes: [WriteReference] = []
+        for var write in touches
+        where write.sequence <= transaction.progress(of: write.segment).countedSequence {
+            write.stamp = try transaction.effectiveStamp(at: write.point)
+            writes.append(write)
         }
         let places = Set(writes.map(\.point)).sorted()
         var damaged = damaged

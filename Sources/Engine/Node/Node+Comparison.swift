@@ -25,7 +25,7 @@ struct OwnState {
     static let quietInterval: UInt64 = 20
     /// The same while changes come or are written: a hundredth of the time.
     static let busyInterval: UInt64 = 200
-    /// From one mending to the next: a member that says that states differ has the whole log read.
+    /// From one mending to the next: whoever says that states differ has the whole log read.
     static let mendingInterval: UInt64 = 600_000
 
     /// Whatever is known of the rows may not be so any more.
@@ -160,7 +160,9 @@ extension Node where Store: ~Copyable {
         self.own.differences[keys]?.objects = differing.sorted()
         guard self.own.mending == nil, self.own.nextMending <= self.now.monotonicMilliseconds else { return }
         self.own.nextMending = self.now.monotonicMilliseconds + OwnState.mendingInterval
-        self.own.mending = Mending(differing, origin: ChainHash.origin(self.replica.author.membership.workspace))
+        // All that is known to differ from anybody, so that whoever always comes first keeps nobody else out.
+        let objects = self.own.differences.values.reduce(into: Set<ObjectID>()) { $0.formUnion($1.objects) }
+        self.own.mending = Mending(objects, origin: ChainHash.origin(self.replica.author.membership.workspace))
     }
 
     private mutating func goOnMending() throws(StoreError) {
