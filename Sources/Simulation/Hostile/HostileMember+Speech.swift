@@ -207,7 +207,7 @@ extension HostileMember {
     private func reversals(at time: VirtualTime) -> [Utterance] {
         for entry in self.frontier().entries where entry.sequence > 0 && entry.replica != self.chains[0]?.replica {
             let target = NamedChange(replica: entry.replica, sequence: entry.sequence, hash: entry.hash)
-            let undo = Undo(target: target, isRedo: false)
+            let undo = Undo(target: target, isRedo: false, scope: .user)
             let stamp = self.nextStamp(on: 0, at: time)
             self.extend(0, [HostileDraft(stamp: stamp, edits: [.undo(undo)])], opening: stamp)
         }

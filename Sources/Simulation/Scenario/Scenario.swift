@@ -70,6 +70,8 @@ package indirect enum Expectation: Hashable, Sendable {
     case noConflict(Int, property: String)
     /// The property has been written so often.
     case version(Int, property: String, Int)
+    /// A peer still has the content of so many writes to the property.
+    case kept(peer: Int, Int, property: String, Int)
     /// There is a branch, or none, that is open.
     case branch(Int)
     case noBranch(Int)

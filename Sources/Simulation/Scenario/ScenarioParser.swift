@@ -169,6 +169,11 @@ package struct ScenarioParser {
             let (object, name) = try self.property(&line)
             return .version(object, property: name, try line.number("the number of a version"))
         }
+        if line.take("kept") {
+            let peer = try self.peer(&line)
+            let (object, name) = try self.property(&line)
+            return .kept(peer: peer, object, property: name, try line.number("a number of writes"))
+        }
         if line.take("branch") { return .branch(try self.branch(&line)) }
         if line.take("no", "branch") { return .noBranch(try self.branch(&line)) }
         if line.take("no", "conflict") {

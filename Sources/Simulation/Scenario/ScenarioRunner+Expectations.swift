@@ -47,6 +47,14 @@ extension ScenarioRunner {
                 let found = try key.flatMap { key throws(StoreError) in try transaction.register(key) }?.writeCount ?? 0
                 return found == Int64(number) ? nil : "it is version \(found)"
             }
+        case .kept(let peer, let object, let property, let count):
+            let found = self.world.machines[peer].look { transaction throws(StoreError) -> Int64 in
+                guard let key = try Self.register(object, property, in: &transaction),
+                    let register = try transaction.register(key)
+                else { return 0 }
+                return try transaction.redactedWrites(at: key).reduce(register.writeCount) { $0 - $1.count }
+            }
+            return found == Int64(count) ? nil : "\(found ?? 0) writes are kept"
         case .moveConflict(let object, let parent):
             return self.contradiction { transaction throws(StoreError) in
                 let places = try Self.losingMoves(of: object, in: &transaction)

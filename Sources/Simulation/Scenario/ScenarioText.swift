@@ -56,6 +56,8 @@ package enum ScenarioText {
             return "conflict \(self.object(object)).\(property) \"\(text)\""
         case .version(let object, let property, let number):
             return "version \(self.object(object)).\(property) \(number)"
+        case .kept(let peer, let object, let property, let count):
+            return "kept \(self.peer(peer)) \(self.object(object)).\(property) \(count)"
         case .noConflict(let object, let property): return "no conflict \(self.object(object)).\(property)"
         case .waiting(let count): return "waiting \(count)"
         case .forked(let count): return "forked \(count)"

@@ -146,6 +146,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case undoTakenForEdit
     /// Whoever says that a change of another device is taken back is believed, also if no edit comes with it.
     case reversalsOfOthersCount
+    /// Whatever other devices erase is erased at once.
+    case erasuresOfOthersNeverWait
     /// An undo of a deletion brings an object back that somebody else has deleted too.
     case undoRevivesDeleted
     /// A compaction drops every write that is not in force, also what nobody had seen yet who wrote later.

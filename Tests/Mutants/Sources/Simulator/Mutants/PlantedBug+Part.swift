@@ -61,6 +61,7 @@ extension PlantedBug {
             .missingTakenForNone,
             .undoTakenForEdit,
             .reversalsOfOthersCount,
+            .erasuresOfOthersNeverWait,
             .undoRevivesDeleted,
             .redoForgetsValues,
             .restoreKeepsNewer,

@@ -73,6 +73,7 @@ extension PlantedBug {
         case .pastMovesUnchecked: Victim("P20", "P20-moves")
         case .versionsCountedAnew: Victim("P19", "P19-versions")
         case .undoTakenForEdit: Victim("P21", "P21-two-devices", "P21-restart")
+        case .erasuresOfOthersNeverWait: Victim("P22", "P22-erasures-in-bulk")
         case .reversalsOfOthersCount: Victim("P21", "P21-reversed-by-another")
         case .undoRevivesDeleted: Victim("P21", "P21-concurrent-delete")
         case .redoForgetsValues: Victim("P21", "P21-restart")
