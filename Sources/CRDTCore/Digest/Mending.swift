@@ -47,9 +47,10 @@ package struct Mending: Sendable {
             return
         }
         var count = 0
-        while count < Self.operationCountMax, let object = self.touches.keys.min(by: { $0.rawValue < $1.rawValue }) {
+        for object in self.touches.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            guard count < Self.operationCountMax else { break }
             let touches = self.touches.removeValue(forKey: object) ?? []
-            count += touches.count
+            count += 1 + touches.count
             guard touches.count <= Self.touchCountMax else { continue }
             try merge.recompute(object, from: touches, damaged: self.damaged, in: &transaction)
         }

@@ -12,6 +12,8 @@ package struct SettledDigest: Sendable {
     /// The first bytes of the hash of each object, by its number, and its group.
     private var objects: [UInt64] = []
     private var groups: [UInt16] = []
+    /// The numbers of objects of whose content something is missing: what is in force there is not known yet.
+    private var incomplete: Set<UInt32> = []
     /// The sum of the objects of each group.
     package private(set) var sums = [UInt64](repeating: 0, count: SettledDigest.groupCount)
     /// The number of objects of each group that have a state.
@@ -36,12 +38,16 @@ package struct SettledDigest: Sendable {
         _ cryptography: some ChangeCryptography
     ) throws(StoreError) -> Int {
         var cost = 0
+        let isComplete = try transaction.isComplete()
         while cost < costMax {
             let limit = min(256, costMax - cost)
             let changed = try transaction.changePlaces(after: self.place, limit: limit)
             for place in changed {
                 guard cost < costMax, let number = UInt32(exactly: place.object) else { break }
-                cost += 1 + (try self.take(ObjectIndex(rawValue: number), in: &transaction, cryptography))
+                let object = ObjectIndex(rawValue: number)
+                cost += 1 + (try self.take(object, in: &transaction, cryptography))
+                let missesContent = isComplete ? false : try transaction.missesContent(of: object)
+                if missesContent { self.incomplete.insert(number) } else { self.incomplete.remove(number) }
                 self.place = place
             }
             guard changed.count < limit, changed.last.map({ $0 == self.place }) ?? true else { continue }
@@ -94,8 +100,10 @@ package struct SettledDigest: Sendable {
         let wanted = Set(groups.map { UInt16($0) })
         var found: [ObjectDigest] = []
         for (position, group) in self.groups.enumerated() where self.objects[position] != 0 && wanted.contains(group) {
-            let id = try transaction.look(at: ObjectIndex(rawValue: UInt32(position))) { $0.id }
-            found.append(ObjectDigest(id: id, digest: self.objects[position]))
+            let number = UInt32(position)
+            let id = try transaction.look(at: ObjectIndex(rawValue: number)) { $0.id }
+            let digest = self.incomplete.contains(number) ? ObjectDigest.incomplete : self.objects[position]
+            found.append(ObjectDigest(id: id, digest: digest))
         }
         // Of a group that is too large what comes first, which is the same on both sides.
         return Array(found.sorted { $0.id < $1.id }.prefix(limit))
@@ -106,6 +114,9 @@ package struct SettledDigest: Sendable {
 package struct ObjectDigest: Hashable, Sendable {
     package var id: ObjectID
     package var digest: UInt64
+
+    /// In place of a digest: some of the object's content is missing, and is being asked for.
+    package static let incomplete: UInt64 = 0
 
     package init(id: ObjectID, digest: UInt64) { (self.id, self.digest) = (id, digest) }
 }

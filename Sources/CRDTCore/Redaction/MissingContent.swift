@@ -37,6 +37,19 @@ extension StoreTransaction {
         return names.sorted { ExactText($0) < ExactText($1) }
     }
 
+    /// Whether a value of an object is missing that is in force or in conflict.
+    mutating func missesContent(of object: ObjectIndex) throws(StoreError) -> Bool {
+        for (name, register) in try self.registers(of: object) {
+            if try self.isMissing(register.winner) { return true }
+            guard register.conflictCount > 0 else { continue }
+            for conflict in try self.conflicts(at: RegisterKey(object: object, name: name))
+            where try self.isMissing(conflict) {
+                return true
+            }
+        }
+        return false
+    }
+
     /// Whether nothing is missing.
     package mutating func isComplete() throws(StoreError) -> Bool {
         try self.changesMissingContent(after: nil, limit: 1).isEmpty

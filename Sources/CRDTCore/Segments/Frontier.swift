@@ -60,6 +60,27 @@ package struct Frontier: Hashable, Sendable {
         transaction.knownFrontier = self
     }
 
+    /// What of a store's log is applied now: what waits, for a change or for its time, does not come into the state.
+    ///
+    /// - Complexity: O(*n* log *n*) in the number of segments.
+    package init(appliedIn transaction: inout some StoreTransaction) throws(StoreError) {
+        var entries: [FrontierEntry] = []
+        for segment in transaction.segmentIndices {
+            let record = transaction.segment(segment)
+            guard record.appliedSequence >= record.firstSequence else { continue }
+            var hash = record.storedHash
+            if record.appliedSequence < record.storedSequence {
+                let point = SegmentPoint(segment: segment, sequence: record.appliedSequence)
+                guard let applied = try transaction.hash(at: point) else {
+                    throw .damaged("a change is missing from the log")
+                }
+                hash = applied
+            }
+            entries.append(FrontierEntry(replica: record.id, sequence: record.appliedSequence, hash: hash))
+        }
+        self.init(entries)
+    }
+
     /// The entries whose replica ids lie from `lower` up to but not including `upper` (nil: no bound).
     package func entries(from lower: ReplicaID, to upper: ReplicaID?) -> ArraySlice<FrontierEntry> {
         // A message may ask for thousands of ranges.

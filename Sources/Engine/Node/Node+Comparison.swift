@@ -6,9 +6,12 @@ internal import SyncProtocol
 /// Equal frontiers mean equal states. That is looked at whenever two devices are in sync: each keeps up a digest of
 /// what its rows say, in the background, and tells it. What differs is named to the user on both sides, and each puts
 /// its own rows right by its own log (`Mending`).
+///
+/// The frontiers are those of what is applied, and content may be missing: a change that waits for ever, or whose
+/// content nobody gives, must not keep states from being compared.
 struct OwnState {
     fileprivate var digest = SettledDigest()
-    /// What is settled, at an age of the replica's state; nil if something is held, deferred or missing.
+    /// What is settled, at an age of the replica's state; nil if something is deferred.
     fileprivate var claim: (value: StateClaim?, age: Int)?
     fileprivate(set) var mending: Mending?
     /// When objects may be mended again, in monotonic milliseconds.
@@ -93,13 +96,12 @@ extension Node where Store: ~Copyable {
         defer { swap(&digest, &self.own.digest) }
         let cryptography = self.cryptography
         let state = self.state
-        let mayBeSettled = !state.missesContent && !state.deferred.hasRestamps && state.deferred.changes.isEmpty
+        let isDeferred = state.deferred.hasRestamps || !state.deferred.changes.isEmpty
         let found = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) -> StateClaim?? in
             _ = try digest.step(upTo: OwnState.stepCostMax, in: &transaction, cryptography)
             guard digest.isCurrent(in: transaction) else { return nil }
-            let isApplied = !transaction.segmentIndices.contains { transaction.progress(of: $0).isPending }
-            guard mayBeSettled, isApplied else { return .some(nil) }
-            let frontier = Frontier.fingerprint(try Frontier(of: &transaction).entries, cryptography)
+            guard !isDeferred else { return .some(nil) }
+            let frontier = Frontier.fingerprint(try Frontier(appliedIn: &transaction).entries, cryptography)
             return StateClaim(frontier: frontier, root: digest.root(cryptography))
         }
         if let found { self.own.claim = (found, state.age) }

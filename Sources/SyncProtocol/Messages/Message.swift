@@ -157,9 +157,9 @@ package struct FrontierRange: Hashable, Sendable {
     }
 }
 
-/// A state in which nothing is held, deferred or missing, by the changes that it follows from.
+/// A state, by the changes that it follows from: late work is done, other changes may wait, and content may be missing.
 package struct StateClaim: Hashable, Sendable {
-    /// The fingerprint of the frontier.
+    /// The fingerprint of the frontier of what is applied.
     package var frontier: Hash256
     /// The root of the `SettledDigest`.
     package var root: Hash256
@@ -169,7 +169,7 @@ package struct StateClaim: Hashable, Sendable {
 
 /// What a state comes to, group by group.
 package struct StateSums: Hashable, Sendable {
-    /// The fingerprint of the frontier.
+    /// The fingerprint of the frontier of what is applied.
     package var frontier: Hash256
     /// As many as there are groups.
     package var sums: [UInt64]
@@ -179,7 +179,7 @@ package struct StateSums: Hashable, Sendable {
 
 /// Objects of some groups of a state.
 package struct StateObjects: Hashable, Sendable {
-    /// The fingerprint of the frontier.
+    /// The fingerprint of the frontier of what is applied.
     package var frontier: Hash256
     /// Ascending.
     package var groups: [Int]

@@ -1,6 +1,6 @@
 package import CRDTCore
 
-/// Whether two devices that have the same changes have the same state, as one of them sees it.
+/// Whether two devices that have applied the same changes have the same state, as one of them sees it.
 ///
 /// Each tells what its settled state comes to. If that differs, each tells the sums of its groups of objects, and then
 /// the objects of the groups that differ. Neither asks: each says the next thing once, after what it has said and
@@ -83,6 +83,10 @@ package struct StateComparison: Sendable {
         for object in objects where theirs[object.id] != object.digest { differing.insert(object.id) }
         let ours = Set(objects.map(\.id))
         for object in other.objects where !ours.contains(object.id) { differing.insert(object.id) }
+        // What somebody has not got yet is got, and compared then.
+        for object in objects + other.objects where object.digest == ObjectDigest.incomplete {
+            differing.remove(object.id)
+        }
         self.differing = Set(differing.sorted().prefix(Self.differingObjectCountMax))
     }
 
