@@ -110,6 +110,24 @@ extension StoreTransaction {
         return NextUndo(target: target, next: next, lookedAtCount: search.lookedAtCount)
     }
 
+    /// The last change of a segment, up to a sequence, that does not come after a write in the order of writes.
+    ///
+    /// - Complexity: O(log *n*) in the changes of the segment.
+    fileprivate mutating func last(
+        on segment: SegmentIndex,
+        upTo sequence: UInt64,
+        notAfter write: WriteReference
+    ) throws(StoreError) -> SegmentPoint? {
+        var (first, end) = (self.progress(of: segment).firstSequence, sequence + 1)
+        let start = first
+        while first < end {
+            let middle = first + (end - first) / 2
+            let here = try self.firstOperation(of: SegmentPoint(segment: segment, sequence: middle))
+            if WriteOrder.precedes(write, here, self) { end = middle } else { first = middle + 1 }
+        }
+        return first > start ? SegmentPoint(segment: segment, sequence: first - 1) : nil
+    }
+
     fileprivate mutating func firstOperation(of point: SegmentPoint) throws(StoreError) -> WriteReference {
         let stamp = try self.effectiveStamp(at: point)
         return WriteReference(stamp: stamp, segment: point.segment, sequence: point.sequence, index: 0)
@@ -118,8 +136,10 @@ extension StoreTransaction {
 
 /// Goes through what was done in a scope, from the last on, and leaps over what is taken back.
 ///
-/// Each undo names what is next after it in its scope, and each redo too. So what lies between is not looked at, but
-/// for changes of other chains that its author had not seen.
+/// Each undo names what is next after it in its scope, and each redo too. Of what its author had seen, all that comes
+/// later in the order of writes is taken back, and not looked at. A redo does again what its undo took back, so all is
+/// as it was for the author of that undo; what only the author of the redo had seen, as a branch that he merged
+/// meanwhile, is gone through.
 private struct UndoSearch {
     private let author: UndoAuthor
     private let isRedo: Bool
@@ -154,8 +174,10 @@ private struct UndoSearch {
         case ends
         /// It is no step in the scope, or is taken back.
         case passed
-        /// All between it and another one is taken back; nil if nothing else is there.
-        case leaps(to: SegmentPoint?)
+        /// Of what its author had seen, all behind another one is taken back; nil if nothing else is there.
+        ///
+        /// `undo`: of a redo, the undo whose author had seen that.
+        case leaps(to: SegmentPoint?, since: SegmentPoint? = nil)
     }
 
     /// The next change that can be taken back, or undo that can be done again; nil if there is none.
@@ -164,11 +186,11 @@ private struct UndoSearch {
             self.lookedAtCount += 1
             switch try self.verdict(on: last, in: &transaction) {
             case .ends: return nil
-            case .leaps(let next):
+            case .leaps(let next, let undo):
                 // Of what is sound few are needed; what is damaged could lead round in a circle.
                 guard self.leapCount < Limits.undoLeapCountMax else { return nil }
                 self.leapCount += 1
-                try self.leap(from: last, to: next, in: &transaction)
+                try self.leap(from: last, to: next, since: undo ?? last, in: &transaction)
             case .found:
                 try self.pass(last, in: &transaction)
                 return last
@@ -188,7 +210,7 @@ private struct UndoSearch {
         if let undo = try transaction.undo(at: last) {
             guard undo.scope == self.author.scope else { return .passed }
             if self.isRedo { return undo.isRedo ? .leaps(to: undo.next) : .found }
-            return .leaps(to: undo.isRedo ? undo.change : undo.next)
+            return undo.isRedo ? .leaps(to: undo.change, since: undo.target) : .leaps(to: undo.next)
         }
         guard self.author.takesBack(transaction.segment(last.segment).introduction),
             try self.isAction(last, in: &transaction)
@@ -217,24 +239,29 @@ private struct UndoSearch {
         try self.add(previous, in: &transaction)
     }
 
-    /// Goes on with a change, and with what its author had seen, instead of what the author of another one had.
+    /// Goes on with a change, and with what comes before it of all that the author of an undo had seen.
     ///
-    /// `next`: nil to go on with what that one had not seen, and with nothing else.
+    /// What the author of `point` had not seen is gone through as well, and what he had seen on other chains since the
+    /// undo. `next`: nil if nothing else is there.
     private mutating func leap(
         from point: SegmentPoint,
         to next: SegmentPoint?,
+        since undo: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var seen = try transaction.seen(before: point)
+        let seen = try transaction.seen(before: point)
+        let former = undo == point ? seen : try transaction.seen(before: undo)
         self.heads[point.segment] = nil
-        self.heads = self.heads.filter { $0.value.sequence > seen[$0.key] }
-        guard let next, next.sequence <= seen[next.segment] else { return }
-        seen = try transaction.seen(before: next)
-        transaction.cover(next, in: &seen)
+        self.heads = self.heads.filter {
+            $0.value.sequence > ($0.key == point.segment ? seen : former)[$0.key]
+        }
+        guard let next, next.sequence <= former[next.segment] else { return }
+        let last = try transaction.firstOperation(of: next)
         for (segment, end) in self.ends {
-            let sequence = min(end, seen[segment])
-            guard sequence >= transaction.progress(of: segment).firstSequence else { continue }
-            try self.add(SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
+            let sequence = min(end, former[segment])
+            if let found = try transaction.last(on: segment, upTo: sequence, notAfter: last) {
+                try self.add(found, in: &transaction)
+            }
         }
     }
 

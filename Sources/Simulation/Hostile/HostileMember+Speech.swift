@@ -209,7 +209,8 @@ extension HostileMember {
             let target = NamedChange(replica: entry.replica, sequence: entry.sequence, hash: entry.hash)
             let undo = Undo(target: target, isRedo: false, scope: .user)
             let stamp = self.nextStamp(on: 0, at: time)
-            self.extend(0, [HostileDraft(stamp: stamp, edits: [.undo(undo)])], opening: stamp)
+            let seen = Point(replica: entry.replica, sequence: entry.sequence, name: ChangeName(entry.hash))
+            self.extend(0, [HostileDraft(stamp: stamp, context: [seen], edits: [.undo(undo)])], opening: stamp)
         }
         return self.wholeChain(0).map { .message(.run($0)) }
     }

@@ -51,7 +51,13 @@ extension PlanGenerator {
         // Both at one moment, so that neither has seen the other's.
         if self.tape.chance(35, .plan) { self.add(.branch(peer: other, .merge(branch, into: target)), at: time) }
         if self.plan.faults.contains(.historyUsed), self.tape.chance(40, .plan) {
-            self.add(.history(peer: someone(), self.tape.chance(65, .plan) ? .undo : .redo), at: next(1, 200))
+            // Back and forth, as far as the steps go that the merge has brought.
+            let count = 1 + self.tape.below(3, .plan)
+            let reverser = someone()
+            for verb in [HistoryAction.undo, .redo, .undo] {
+                for _ in 0..<count { self.add(.history(peer: reverser, verb), at: next(1, 200)) }
+                guard self.tape.chance(60, .plan) else { break }
+            }
         }
         if self.tape.chance(50, .plan) {
             self.add(.branch(peer: someone(), .write(branch, [self.step(peer)])), at: next(1, 200))

@@ -42,6 +42,7 @@ extension PlanGenerator {
             let reverser = self.tape.chance(70, .plan) ? peer : other
             self.add(.history(peer: reverser, .redo), at: next(1, 500))
         }
+        for _ in 0..<self.tape.below(count + 1, .plan) { self.add(.history(peer: peer, .undo), at: next(1, 500)) }
         if self.tape.chance(40, .plan) { self.add(.history(peer: peer, .bringBack(object)), at: next(1, 500)) }
     }
 
