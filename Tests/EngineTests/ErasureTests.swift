@@ -101,6 +101,32 @@ import Testing
         for machine in 0..<3 { #expect(try self.values(network, machine) == ["later"], "machine \(machine)") }
     }
 
+    /// The branches times the chains come to more than one step of an erasure may cost.
+    @Test func `beside however many open branches, what none of them shows is erased`() throws {
+        let network = TestNetwork()
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "a", entropy: &entropy) else { throw TestFailure("keys") }
+        _ = try network.add(identity, seed: 11)
+        let count = 260
+        #expect(count * count > Erasing.stepOperationCountMax)
+        for number in 0..<count {
+            let branch = Mutex<BranchID?>(nil)
+            try network.write(0) { local throws(WriteRefusal) in
+                let id = try local.openBranch(named: "branch \(number)", leaving: nil, at: nil)
+                branch.withLock { $0 = id }
+            }
+            try network.write(0, on: branch.withLock { $0 }) { local throws(WriteRefusal) in
+                try local.perform(.create(Transaction.Creation(type: "note")))
+            }
+        }
+        let creation = Transaction.Creation(type: "note", properties: ["text": .string("secret")])
+        let object = try #require(try network.write(0, .create(creation)).created.first)
+        _ = try network.write(0, .set(object, name: "text", value: .string("open")))
+        #expect(try self.forget(network, 0, object) == 1)
+        network.settle()
+        #expect(try self.values(network, 0) == ["open"])
+    }
+
     /// What a branch shows on a machine.
     private func shown(
         _ network: TestNetwork,

@@ -161,6 +161,24 @@ import Testing
         await workspace.close()
     }
 
+    @Test func `what a branch has of one that was deleted is not given up unasked`() async throws {
+        let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
+        let note = try await workspace.write { try $0.create("note") }
+        let outer = try await workspace.createBranch(named: "outer")
+        try await workspace.write(on: outer.id) { try $0.set(Self.title, to: "outer", on: note) }
+        let inner = try await workspace.createBranch(named: "inner", leaving: outer.id)
+        #expect(try await workspace.branch("inner").unmergedCount == 0)
+        try await workspace.deleteBranch(outer.id)
+        #expect(try await workspace.branch("inner").unmergedCount == 1)
+        await #expect { try await workspace.deleteBranch(inner.id) } throws: {
+            ($0 as? PeerdError)?.code == .branchUnmerged
+        }
+        #expect(try await workspace.object(note, at: .branch(inner.id))?[Self.title] == "outer")
+        try await workspace.deleteBranch(inner.id, discardingUnmerged: true)
+        #expect(try await workspace.branches().isEmpty)
+        await workspace.close()
+    }
+
     @Test func `names are checked, and a branch can begin in the past`() async throws {
         let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
         let note = try await workspace.write { try $0.create("note") }

@@ -1,4 +1,4 @@
-/// What was written on a branch and counts on no other timeline.
+/// What a branch shows and no other timeline does.
 package struct UnmergedEdits: Hashable, Sendable {
     /// The changes that do more than say something of branches.
     package var changeCount = 0
@@ -9,7 +9,7 @@ package struct UnmergedEdits: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// What would count nowhere if a branch were given up.
+    /// What would count nowhere if a branch were given up: also what it has of a branch that was.
     ///
     /// - Complexity: O(*b* *l* + *n*) for *b* open branches, *l* segments and *n* operations that are found.
     package mutating func unmergedEdits(of branch: BranchID) throws(StoreError) -> UnmergedEdits {
@@ -18,11 +18,11 @@ extension StoreTransaction {
             elsewhere.formUnion(try self.closure(of: self.heads(of: other.opening.id)))
         }
         var edits = UnmergedEdits()
-        for segment in self.segmentIndices {
+        for (segment, sequence) in try self.closure(of: self.heads(of: branch)).all {
             let progress = self.progress(of: segment)
-            guard progress.branch == branch, progress.hasApplied else { continue }
+            guard progress.branch != nil else { continue }
             let counted = max(progress.countedSequence, elsewhere[segment])
-            try self.addEdits(to: &edits, on: segment, after: counted, through: progress.appliedSequence)
+            try self.addEdits(to: &edits, on: segment, after: counted, through: sequence)
         }
         return edits
     }

@@ -19,7 +19,9 @@ public struct Branch: Identifiable, Hashable, Sendable {
     public let author: Author
     /// The time at which it was created.
     public let date: Date
-    /// The number of its transactions that the timeline which it leaves has not taken in; merges are not counted.
+    /// The number of transactions that a merge would bring to the timeline which it leaves; merges are not counted.
+    ///
+    /// They were made on it, or on a branch that it left or took in.
     public let unmergedCount: Int
     /// The machine that deleted the branch and had not seen all of it, so that it stays; nil if none has.
     ///
@@ -55,13 +57,17 @@ extension Branch {
         let closing = closings.last { $0.sequence <= transaction.progress(of: $0.segment).appliedSequence }
         self.deletedBy = closing.map { Author(transaction.segment($0.segment).introduction, of: device) }
         var (unmerged, unseen) = (UnmergedEdits(), UnmergedEdits())
+        // Its own, and what it has of others.
+        let shown = try transaction.closure(of: transaction.heads(of: opening.id))
+        for (segment, last) in shown.all {
+            let progress = transaction.progress(of: segment)
+            guard progress.branch != nil else { continue }
+            let merged = parentSeen.map { $0[segment] } ?? progress.countedSequence
+            try transaction.addEdits(to: &unmerged, on: segment, after: merged, through: last)
+        }
         for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
             guard progress.branch == opening.id else { continue }
-            if progress.hasApplied {
-                let merged = parentSeen.map { $0[segment] } ?? progress.countedSequence
-                try transaction.addEdits(to: &unmerged, on: segment, after: merged, through: progress.appliedSequence)
-            }
             if closing != nil, progress.hasUnseenByClosings {
                 let (seen, last) = (progress.closedSequence, progress.storedSequence)
                 try transaction.addEdits(to: &unseen, on: segment, after: seen, through: last)
