@@ -101,7 +101,16 @@ extension Merge {
             let key = RegisterKey(object: object, name: name)
             for redacted in try transaction.redactedWrites(at: key) {
                 guard let write = try transaction.lastRedacted(at: key, on: redacted.segment) else { continue }
-                try transaction.uncountRedacted(1, in: write.point, of: key)
+                // It may have been written to more than once in one change.
+                let run = try transaction.change(at: write.point)
+                var leavesOthers = false
+                for operation in run.operations[run.changes[0].operationRange].prefix(Int(write.index))
+                where operation.kind == .redacted && !leavesOthers {
+                    let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
+                    guard object == key.object else { continue }
+                    leavesOthers = try transaction.nameIndex(of: run.name(of: operation)) == key.name
+                }
+                try transaction.uncountRedacted(1, in: write.point, of: key, leavingOthers: leavesOthers)
                 found.append(write)
             }
         }

@@ -92,7 +92,13 @@ extension Merge {
         else { return }
         let indexes = try self.indexes(of: run, on: place.segment, in: &transaction)
         let places = filled.map { UInt32($0.index) }
-        try transaction.repairChange(at: place, by: run, indexes: indexes, places: places)
+        var others = places
+        if stored.changes[0].redaction == .whole {
+            // What stays dropped has a leaf now, in place of the one hash for all.
+            let operations = run.operations[run.changes[0].operationRange]
+            others += operations.enumerated().filter { $0.element.kind == .redacted }.map { UInt32($0.offset) }
+        }
+        try transaction.repairChange(at: place, by: run, indexes: indexes, places: others)
         self.summary.repairedChanges.append(RepairedChange(change: place, places: places))
         guard place.sequence <= transaction.progress(of: place.segment).countedSequence else {
             try self.forget(place, stored, in: &transaction)

@@ -22,13 +22,17 @@ extension StoreTransaction {
         try self.setRedactedWrites(redacted, at: key, on: change.segment)
     }
 
-    /// Counts so many less in a change, of which then none is left there.
+    /// Counts so many less in a change.
+    ///
+    /// `leavingOthers`: whether others of the same property are left there.
     mutating func uncountRedacted(
         _ count: Int64,
         in change: SegmentPoint,
-        of key: RegisterKey
+        of key: RegisterKey,
+        leavingOthers: Bool = false
     ) throws(StoreError) {
-        var rest = try self.redactedWrites(at: key, on: change.segment)?.removing(count, in: change)
+        let known = try self.redactedWrites(at: key, on: change.segment)
+        var rest = known?.removing(count, in: change, leavingOthers: leavingOthers)
         if let found = rest { rest?.lastStamp = try self.lastStamp(of: found, in: nil) }
         try self.setRedactedWrites(rest, at: key, on: change.segment)
     }

@@ -23,7 +23,7 @@ package protocol RedactionRows {
     ) throws(StoreError)
     /// Puts a change in the place of the one that is stored, with fewer operations redacted; the hash is the same.
     ///
-    /// `run`: that change alone. `places`: the writes in it whose content is new.
+    /// `run`: that change alone. `places`: the writes in it that are stored otherwise than before.
     mutating func repairChange(
         at point: SegmentPoint,
         by run: Run,

@@ -173,13 +173,13 @@ package struct RedactedWrites: Hashable, Sendable {
         )
     }
 
-    /// These without so many in a change, of which then none is left there; nil if none is left at all.
+    /// These without so many in a change; nil if none is left at all.
     ///
-    /// The last stamp stays what it was.
-    func removing(_ count: Int64, in change: SegmentPoint) -> RedactedWrites? {
+    /// `leavingOthers`: whether others are left in that change. The last stamp stays what it was.
+    func removing(_ count: Int64, in change: SegmentPoint, leavingOthers: Bool) -> RedactedWrites? {
         var rest = self
         rest.count -= count
-        if self.last == change.sequence { rest.last = change.sequence - 1 }
+        if self.last == change.sequence, !leavingOthers { rest.last = change.sequence - 1 }
         return rest.count > 0 && rest.first <= rest.last ? rest : nil
     }
 }
