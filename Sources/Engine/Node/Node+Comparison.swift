@@ -130,7 +130,8 @@ extension Node where Store: ~Copyable {
                 self.send(.objects(told), on: connection)
             case .objects(let objects):
                 guard connection.comparison.awaits(objects.groups) else { return }
-                connection.comparison.note(objects, value, try self.objects(of: objects.groups))
+                let own = try self.objects(of: objects.groups)
+                connection.comparison.note(objects, value, own, at: self.now.monotonicMilliseconds)
                 self.noteDifference(on: connection)
             default: return
             }

@@ -10,6 +10,8 @@ package struct StateComparison: Sendable {
     package static let interval: UInt64 = 10_000
     /// Objects that are named; there may be more that differ.
     package static let differingObjectCountMax = 256
+    /// How long objects of which something is missing are not named, in milliseconds: it is being asked for.
+    package static let completionTime: UInt64 = 60_000
 
     /// What was told, and what may be told next.
     private var told: StateClaim?
@@ -21,6 +23,8 @@ package struct StateComparison: Sendable {
     private var heard: StateClaim?
     /// The objects that differ, as far as they are known; nil if nothing is known to differ.
     package private(set) var differing: Set<ObjectID>?
+    /// Since when only objects of which something is missing differ, in monotonic milliseconds.
+    private var incompleteSince: UInt64?
     /// Whether the states were equal when they were compared last.
     package private(set) var areEqual = false
 
@@ -46,7 +50,7 @@ package struct StateComparison: Sendable {
         guard let heard = self.heard, heard.frontier == own.frontier, self.told == own else { return nil }
         self.areEqual = heard == own
         guard !self.areEqual else {
-            self.differing = nil
+            (self.differing, self.incompleteSince) = (nil, nil)
             return nil
         }
         self.differing = self.differing ?? []
@@ -75,7 +79,7 @@ package struct StateComparison: Sendable {
     }
 
     /// Takes note of the objects that differ; `objects` are our own of the same groups.
-    package mutating func note(_ other: StateObjects, _ own: StateClaim, _ objects: [ObjectDigest]) {
+    package mutating func note(_ other: StateObjects, _ own: StateClaim, _ objects: [ObjectDigest], at now: UInt64) {
         self.differingGroups = []
         guard other.frontier == own.frontier, self.told == own, self.differing != nil else { return }
         var differing: Set<ObjectID> = []
@@ -83,10 +87,11 @@ package struct StateComparison: Sendable {
         for object in objects where theirs[object.id] != object.digest { differing.insert(object.id) }
         let ours = Set(objects.map(\.id))
         for object in other.objects where !ours.contains(object.id) { differing.insert(object.id) }
-        // What somebody has not got yet is got, and compared then.
-        for object in objects + other.objects where object.digest == ObjectDigest.incomplete {
-            differing.remove(object.id)
-        }
+        // What somebody has not got yet is got now, and compared then; if it is not, that is a difference too.
+        let incomplete = Set((objects + other.objects).filter { $0.digest == ObjectDigest.incomplete }.map(\.id))
+        let isOnlyThat = !differing.isEmpty && differing.isSubset(of: incomplete)
+        self.incompleteSince = isOnlyThat ? self.incompleteSince ?? now : nil
+        if now < (self.incompleteSince ?? now) + Self.completionTime { differing.subtract(incomplete) }
         self.differing = Set(differing.sorted().prefix(Self.differingObjectCountMax))
     }
 
