@@ -64,7 +64,7 @@ export class Trial {
       // It is left before it goes, so that nobody here takes it for one that was discarded elsewhere.
       this.#show(null);
       await this.#drawing.left();
-      await branch.delete({ discard: true }).catch(problem => {
+      await branch.delete({ discard: Infinity }).catch(problem => {
         this.#show({ id: branch.id, name });
         throw problem;
       });

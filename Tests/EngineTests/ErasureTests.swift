@@ -95,7 +95,7 @@ import Testing
         #expect(try self.shown(network, 2, on: opened, object) == .string("open"))
         // Where it was erased before the branch was heard of, the branch cannot be read there.
         try network.write(2) { local throws(WriteRefusal) in
-            try local.closeBranch(opened, discardsUnmerged: true)
+            try local.closeBranch(opened, discardingAtMost: .max)
         }
         network.settle()
         for machine in 0..<3 { #expect(try self.values(network, machine) == ["later"], "machine \(machine)") }

@@ -89,7 +89,7 @@ struct BranchRouteTests {
         let message = try #require(refused.text("message"))
         #expect(message.contains(branch) && message.contains("1 transaction ") && message.contains(id))
         #expect(try await self.ask(service, .GET, "/api/branches/b").status == 200)
-        #expect(try await self.ask(service, .DELETE, "/api/branches/b?discard=true").status == 200)
+        #expect(try await self.ask(service, .DELETE, "/api/branches/b?discard=1").status == 200)
         #expect(try await self.ask(service, .GET, "/api/branches/b").status == 404)
         let status = try await self.ask(service, .GET, "/api/status")
         #expect(status.json["branches_kept"] == .array([]))

@@ -174,7 +174,11 @@ import Testing
             ($0 as? PeerdError)?.code == .branchUnmerged
         }
         #expect(try await workspace.object(note, at: .branch(inner.id))?[Self.title] == "outer")
-        try await workspace.deleteBranch(inner.id, discardingUnmerged: true)
+        try await workspace.write(on: inner.id) { try $0.set(Self.title, to: "later", on: note) }
+        await #expect { try await workspace.deleteBranch(inner.id, discardingAtMost: 1) } throws: {
+            ($0 as? PeerdError)?.code == .branchUnmerged
+        }
+        try await workspace.deleteBranch(inner.id, discardingAtMost: 2)
         #expect(try await workspace.branches().isEmpty)
         await workspace.close()
     }

@@ -4,11 +4,13 @@ and verbs never act on another timeline than the one that the user has chosen.""
 
 import contextlib
 import json
+import os
 import sqlite3
+import subprocess
 
 import pytest
 
-from peerd_harness import Agreement, check, wait_until
+from peerd_harness import Agreement, DaemonSocket, check, program, wait_until
 
 FAILURE, USAGE, NO_SUCH_OBJECT, DAMAGED = 1, 2, 3, 7
 ODD_NAMES = ["Büro / 2", "a?b&c=d#e%2F", "--json", "🌱 „neu“", "branch:main", "MAIN", pytest.param("x" * 512, id="long")]
@@ -305,6 +307,45 @@ def test_who_deletes_the_current_branch_is_on_main_then(a, album):
     check(a.export() == state and a.json("status")["branch"] is None, "the deleted branch is still the current one")
     refusal(a, NO_SUCH_OBJECT, "branch", "switch", "layout")
     refusal(a, USAGE, "branch", "delete", "main")
+
+
+def test_what_comes_while_a_deletion_asks_is_asked_for_again(a, album):
+    a.start()
+    a.run("set", album, "title=Branch")
+    a.run("branch", "switch", "main")
+
+    def asked(answers):
+        """Deletes the branch on a terminal; each answer is given once the question is there."""
+        here, there = os.openpty()
+        command = [program(), "branch", "delete", "--dir", str(a.directory), "layout"]
+        process = subprocess.Popen(command, stdin=there, stdout=there, stderr=there, env=a.environment)
+        os.close(there)
+        text = ""
+        for number, answer in enumerate(answers):
+            while text.count("[y/N]") <= number:
+                text += os.read(here, 1 << 12).decode()
+            answer()
+            os.write(here, b"y\n" if answer is not no else b"n\n")
+        with contextlib.suppress(OSError):  # nobody holds the other end any more
+            while piece := os.read(here, 1 << 12):
+                text += piece.decode()
+        os.close(here)
+        return process.wait(60), text
+
+    def no():
+        pass
+
+    def write():
+        with DaemonSocket(a) as api:
+            api.ask("PUT", f"/api/objects/{album}/properties/later?branch=layout", 1)
+
+    code, text = asked([no])
+    check(code == FAILURE and "Nothing was deleted." in text and names(a) == ["layout"], f"no: {text}")
+    code, text = asked([write, no])
+    check(code == FAILURE and "2 transactions that nothing else has" in text, f"what came meanwhile: {text}")
+    check(names(a) == ["layout"], "it was deleted with what nobody had agreed to")
+    code, text = asked([lambda: None])
+    check(code == 0 and names(a) == [], f"yes: {text}")
 
 
 def test_a_branch_with_edits_that_its_deletion_had_not_seen_stays(both):

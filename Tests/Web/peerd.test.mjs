@@ -489,7 +489,7 @@ test("lists, makes, compares, merges and deletes branches by requests with JSON"
   await branch.merge({ into: "b2" });
   await branch.update();
   await branch.delete();
-  await branch.delete({ discard: true });
+  await branch.delete({ discard: 3 });
   assert.deepEqual(asked, [
     ["GET", "/api/branches", undefined],
     ["POST", "/api/branches", { name: "a & b" }],
@@ -501,7 +501,7 @@ test("lists, makes, compares, merges and deletes branches by requests with JSON"
     ["GET", "/api/branches/b1/conflicts?into=b2", undefined],
     ["POST", "/api/branches/b1/merge", {}], ["POST", "/api/branches/b1/merge", { into: "b2" }],
     ["POST", "/api/branches/main/merge", { into: "b1" }],
-    ["DELETE", "/api/branches/b1", undefined], ["DELETE", "/api/branches/b1?discard=true", undefined],
+    ["DELETE", "/api/branches/b1?discard=0", undefined], ["DELETE", "/api/branches/b1?discard=3", undefined],
   ]);
 });
 

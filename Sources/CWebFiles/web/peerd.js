@@ -830,11 +830,13 @@ class Branch extends Past {
   }
 
   /**
-   * Deletes the branch. What was merged of it stays; edits that nothing else has are deleted only if `discard` is
-   * true. What other machines wrote there and is not here yet brings the branch back.
+   * Deletes the branch. What was merged of it stays; transactions that nothing else has are deleted with it only if
+   * they are no more than `discard`, which may be `Infinity`. What other machines wrote there and is not here yet brings
+   * the branch back.
    */
-  delete({ discard = false } = {}) {
-    return this.#workspace.fetch(`${this.#path}${discard ? "?discard=true" : ""}`, { method: "DELETE" });
+  delete({ discard = 0 } = {}) {
+    const count = Math.min(discard, 2 ** 31 - 1);
+    return this.#workspace.fetch(`${this.#path}?discard=${count}`, { method: "DELETE" });
   }
 }
 

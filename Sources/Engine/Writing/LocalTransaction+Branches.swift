@@ -52,14 +52,14 @@ extension LocalTransaction {
     ///
     /// What others write there without having heard of it stays, and keeps the branch open.
     ///
-    /// `discardsUnmerged`: whether to do so if something of it counts nowhere else.
-    package mutating func closeBranch(_ id: BranchID, discardsUnmerged: Bool) throws(WriteRefusal) {
+    /// `countMax`: how many changes may go with it that count nowhere else.
+    package mutating func closeBranch(_ id: BranchID, discardingAtMost countMax: Int) throws(WriteRefusal) {
         try self.requireBranch(id)
-        if !discardsUnmerged {
+        if countMax < .max {
             let (entry, edits) = try self.readCommitted { store throws(StoreError) in
                 (store.branches[id], try store.unmergedEdits(of: id))
             }
-            if let entry, edits.changeCount > 0 {
+            if let entry, edits.changeCount > countMax {
                 throw .branchUnmerged(
                     entry,
                     changes: edits.changeCount,

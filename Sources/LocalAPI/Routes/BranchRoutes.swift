@@ -36,8 +36,8 @@ struct BranchRoutes: Sendable {
 
     private func delete(_ request: Request) async throws -> BranchDeletion {
         let branch = try await self.workspace.branch(request.parameters[0])
-        let discards = try request.head.query.flag("discard")
-        let rest = try await self.workspace.deleteBranch(branch.id, discardingUnmerged: discards)
+        let count = try request.head.query.number("discard", in: 0...Int(Int32.max)) ?? 0
+        let rest = try await self.workspace.deleteBranch(branch.id, discardingAtMost: count)
         return BranchDeletion(remains: rest.map { BranchAnswer($0) })
     }
 

@@ -88,15 +88,16 @@ extension Workspace {
     ///
     /// - Parameters:
     ///   - branch: the branch.
-    ///   - discardingUnmerged: whether to delete it if it has edits that count on no other timeline.
+    ///   - discardingAtMost: how many transactions may go with it that count on no other timeline. With the number that
+    ///     somebody has agreed to, what comes meanwhile is not deleted unseen.
     /// - Returns: the branch if it stays, since something of it is here that is held or waits for other changes;
     ///   otherwise nil.
     /// - Throws: ``PeerdError`` with `noSuchBranch`, `branchUnmerged`, or as ``write(_:)`` does.
     @discardableResult
-    public func deleteBranch(_ branch: BranchID, discardingUnmerged: Bool = false) async throws -> Branch? {
+    public func deleteBranch(_ branch: BranchID, discardingAtMost transactionCount: Int = 0) async throws -> Branch? {
         try await self.write { transaction in
             try transaction.translating { local throws(WriteRefusal) in
-                try local.closeBranch(branch, discardsUnmerged: discardingUnmerged)
+                try local.closeBranch(branch, discardingAtMost: transactionCount)
             }
         }
         return try await self.reading { transaction in

@@ -19,7 +19,7 @@ extension World {
         case .close(let branch):
             guard let branch = self.branch(branch, of: machine) else { return }
             let request = WriteRequest(id: self.work.nextRequestID()) { local throws(WriteRefusal) in
-                try local.closeBranch(branch, discardsUnmerged: true)
+                try local.closeBranch(branch, discardingAtMost: .max)
             }
             self.handle(machine, .write([request]))
         }

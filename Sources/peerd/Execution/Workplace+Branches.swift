@@ -77,7 +77,7 @@ extension Workplace {
     func deleteBranch(_ name: String, discards: Bool) async throws {
         guard !Branch.isMain(name) else { throw CommandFailure(.usage, "The main timeline cannot be deleted.") }
         let branch = try await self.branch(name)
-        let deletion = try await self.deletion(of: branch?.id ?? Branch.mainName, discards: discards)
+        let deletion = try await self.deletion(of: branch, discards: discards)
         if let remains = deletion.remains {
             if self.output.isJSON { return try self.output.json(JSON(branch).with(["remains": remains])) }
             try self.output.line("deleted what was known of \(branch.name)")
@@ -92,19 +92,23 @@ extension Workplace {
     }
 
     /// Deletes a branch; asks first if it has edits that nothing else has, and somebody can answer.
-    private func deletion(of id: String, discards: Bool) async throws -> BranchDeletion {
-        func request(_ discards: Bool) -> APIRequest {
-            APIRequest(.delete, "api", "branches", id, query: discards ? [("discard", "true")] : [])
-        }
-        do {
-            return try await self.caller.answer(request(discards))
-        } catch let problem as Problem where problem.code == "branch-unmerged" && !self.output.isJSON {
-            guard StandardStreams.canAsk else { throw problem }
-            let answer = StandardStreams.answer(to: "\(problem.message) Delete the branch with them? [y/N] ")
-            guard ["y", "yes"].contains(answer.lowercased()) else {
-                throw CommandFailure(.failure, "Nothing was deleted.")
+    private func deletion(of branch: BranchAnswer?, discards: Bool) async throws -> BranchDeletion {
+        let id = branch?.id ?? Branch.mainName
+        var (known, count) = (branch, discards ? Int(Int32.max) : 0)
+        while true {
+            do {
+                let query = [("discard", String(count))]
+                return try await self.caller.answer(APIRequest(.delete, "api", "branches", id, query: query))
+            } catch let problem as Problem where problem.code == "branch-unmerged" && !self.output.isJSON {
+                guard StandardStreams.canAsk else { throw problem }
+                let answer = StandardStreams.answer(to: "\(problem.message) Delete the branch with them? [y/N] ")
+                guard ["y", "yes"].contains(answer.lowercased()) else {
+                    throw CommandFailure(.failure, "Nothing was deleted.")
+                }
+                // What has come since the branch was read is asked for again.
+                count = known?.unmerged ?? 0
+                known = try await self.branch(id)
             }
-            return try await self.caller.answer(request(true))
         }
     }
 

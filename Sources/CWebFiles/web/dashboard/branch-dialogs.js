@@ -47,7 +47,7 @@ export function askToDeleteBranch({ id, name, unmerged, unseen, deleted_by: auth
     label: "Delete",
     isDangerous: true,
     submit: async () => {
-      await workspace.branch(id).delete({ discard: unmerged > 0 });
+      await workspace.branch(id).delete({ discard: unmerged });
       deleted?.();
     },
   });
