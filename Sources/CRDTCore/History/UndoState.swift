@@ -250,7 +250,9 @@ private struct UndoSearch {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         let seen = try transaction.seen(before: point)
-        let former = undo == point ? seen : try transaction.seen(before: undo)
+        // Of rows that are damaged it may be a change that is not there.
+        let isFormer = undo != point && undo.sequence <= seen[undo.segment]
+        let former = isFormer ? try transaction.seen(before: undo) : seen
         self.heads[point.segment] = nil
         self.heads = self.heads.filter {
             $0.value.sequence > ($0.key == point.segment ? seen : former)[$0.key]
