@@ -136,10 +136,13 @@ private struct ObjectContent {
         guard record.creation != nil || !registers.isEmpty || record.existence.isAlive else { return }
         var bytes: [UInt8] = []
         record.id.bytes.append(to: &bytes)
+        // A write is named by what every device calls it, whether its chain has forked or not.
         bytes.append((record.isVisible ? 1 : 0) | (record.existence.isAlive ? 2 : 0))
         bytes.appendBigEndian(record.updated.rawValue)
         if let creation = record.creation {
-            Self.append(creation.write, to: &bytes, in: transaction)
+            bytes.appendBigEndian(creation.write.stamp.rawValue)
+            transaction.replicaID(creation.write.segment).bytes.append(to: &bytes)
+            bytes.appendBigEndian(creation.write.ordinal.rawValue)
             bytes.appendPrefixed(try transaction.name(creation.type))
             bytes.appendPrefixed(try transaction.name(creation.kind))
         }
@@ -151,7 +154,9 @@ private struct ObjectContent {
         for (name, register) in registers { lines.append((try transaction.name(name), register)) }
         for (name, register) in lines.sorted(by: { ExactText($0.name) < ExactText($1.name) }) {
             bytes.appendPrefixed(name)
-            Self.append(register.winner, to: &bytes, in: transaction)
+            // Its stamp may change by a restamp that changes nothing else, of which nobody is told.
+            transaction.replicaID(register.winner.segment).bytes.append(to: &bytes)
+            bytes.appendBigEndian(register.winner.ordinal.rawValue)
             bytes.appendVarint(UInt64(register.conflictCount))
             bytes.appendVarint(UInt64(max(0, register.writeCount)))
             guard let value = values[ExactText(name)] else {
@@ -164,17 +169,6 @@ private struct ObjectContent {
             bytes.appendPrefixed(encoded)
         }
         self.bytes = bytes
-    }
-
-    /// A write, by what every device calls it, whether its chain has forked or not.
-    private static func append(
-        _ write: WriteReference,
-        to bytes: inout [UInt8],
-        in transaction: some StoreTransaction
-    ) {
-        bytes.appendBigEndian(write.stamp.rawValue)
-        transaction.replicaID(write.segment).bytes.append(to: &bytes)
-        bytes.appendBigEndian(write.ordinal.rawValue)
     }
 }
 

@@ -88,7 +88,7 @@ extension Workspace {
     ///
     /// - Parameters:
     ///   - branch: the branch.
-    ///   - discardingAtMost: how many transactions may go with it that count on no other timeline. With the number that
+    ///   - transactionCount: how many transactions may go with it that count on no other timeline. With the number that
     ///     somebody has agreed to, what comes meanwhile is not deleted unseen.
     /// - Returns: the branch if it stays, since something of it is here that is held or waits for other changes;
     ///   otherwise nil.

@@ -7,7 +7,7 @@ internal import Persistence
 extension World {
     /// P8: the naive model, given the same log, comes to the same state.
     ///
-    /// The model must have all of the log, and so no compaction.
+    /// The model must have all of the log: so no compaction, and nothing missing.
     func compareWithModel(_ machine: Machine) {
         guard !self.hasCompacted else { return }
         let liars = Set(self.machines.compactMap { $0.hostile?.identity.device })
@@ -16,7 +16,8 @@ extension World {
             _ = try machine.read { transaction throws(StoreError) in
                 let log = try LogReading(of: &transaction, founder: machine.founder, now: now)
                 let isComparable = !StateChecks.hasAppliedHeld(at: now, in: transaction)
-                guard isComparable, log.changeCount <= World.modelChangeCountMax else { return }
+                let isComplete = try transaction.isComplete()
+                guard isComparable, isComplete, log.changeCount <= World.modelChangeCountMax else { return }
                 let actual = try StateReader.state(of: &transaction, objects: log.objects.sorted())
                 self.record.mark(.comparedWithModel)
                 if World.hasTies(log.history) { self.record.mark(.stampsTied) }
