@@ -198,8 +198,14 @@ import Testing
         for name in ["lock", "peerd.sqlite", "peerd.sqlite-journal"] {
             #expect(FileManager.default.createFile(atPath: "\(abandoned)/\(name)", contents: nil))
         }
+        let long = [FileAttributeKey.modificationDate: Date(timeIntervalSinceNow: -3600)]
+        try FileManager.default.setAttributes(long, ofItemAtPath: abandoned)
+        // One that another process has only begun.
+        let begun = directory.path + "/scratch-begun"
+        try FileManager.default.createDirectory(atPath: begun, withIntermediateDirectories: true)
         var store = try SQLiteStore.scratch(in: directory.path, origin: Author.origin)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["scratch-begun"])
+        try FileManager.default.removeItem(atPath: begun)
         for number in 0..<200 {
             try store.write { transaction throws(StoreError) in
                 try transaction.setFact("fact \(number)", [UInt8](repeating: 7, count: 100_000))

@@ -21,6 +21,8 @@ extension SQLiteStore {
     }
 
     private static let scratchPrefix = "scratch-"
+    /// How long ago the files of a scratch store were made at most, while somebody makes it.
+    private static let scratchSecondsMax = 60
 
     private static func removeScratch(_ path: String) {
         for name in self.names(in: path) { unlink("\(path)/\(name)") }
@@ -31,9 +33,11 @@ extension SQLiteStore {
     private static func removeAbandonedScratch(in directory: String) {
         for name in self.names(in: directory) where name.hasPrefix(self.scratchPrefix) {
             let path = "\(directory)/\(name)"
-            // Whoever still makes a store there has a lock on it. Without a lock file it has only begun, or is gone.
+            // Whoever makes a store there soon has a lock on it, and none of it has a name soon after.
             var status = stat()
-            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
+            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+                status.st_mtim.tv_sec + self.scratchSecondsMax < time(nil)
+            else { continue }
             guard let lock = try? RegularFile("\(path)/\(DataDirectory.lockFileName)", for: .updating) else {
                 rmdir(path)
                 continue
