@@ -209,7 +209,9 @@ private struct UndoSearch {
     ) throws(StoreError) -> Verdict {
         if let undo = try transaction.undo(at: last) {
             guard undo.scope == self.author.scope else { return .passed }
-            if self.isRedo { return undo.isRedo ? .leaps(to: undo.next) : .found }
+            if self.isRedo, undo.isRedo { return .leaps(to: undo.next) }
+            // It may have been taken back on a branch too, and done again here.
+            if self.isRedo { return try self.state.isTakenBack(undo.change, in: &transaction) ? .found : .passed }
             return undo.isRedo ? .leaps(to: undo.change, since: undo.target) : .leaps(to: undo.next)
         }
         guard self.author.takesBack(transaction.segment(last.segment).introduction),
