@@ -31,6 +31,8 @@ history_bug=lastArrivalWins
 # The invariants of the tested build may see it first: they call it damage.
 history_finding='divergence|modelDisagrees|damage'
 relay_change_count=20000
+# Of processor time for one planted bug: several times what the slowest takes.
+bug_second_count=240
 # The lives that take seconds; `make hunt` has all.
 lives=(appending-at-one-place.scn hundreds-of-restores.scn large-and-emptied.scn toggling-in-turn.scn)
 # Of histories with forks, and of bytes after which a connection breaks; `make hunt` takes each.
@@ -106,7 +108,7 @@ colliding_names() {
 
 # Each is looked for with the scenarios that must fail with it, and where there are none with seeds.
 planted_bugs() {
-    "$planted" mutants --first-seed "$first" --brief --jobs 1
+    "$planted" mutants --first-seed "$first" --brief --seconds "$bug_second_count" --jobs 1
 }
 
 seeds() {
