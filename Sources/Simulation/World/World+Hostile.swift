@@ -102,6 +102,7 @@ extension World {
     private func visit(_ victim: Machine, _ member: HostileMember, _ errand: HostileSession.Errand) {
         guard member.machine.isUp, victim !== member.machine else { return }
         if case .perform(.spoil(.redacted, _)) = errand { self.hasWithheld = true }
+        if case .perform(.flood(.erased, _)) = errand { self.hasWithheld = true }
         let connection = self.newConnection()
         guard member.dial(victim, connection, errand) != nil else { return }
         self.dial(connection, NetworkAddress(host: victim.host, port: Machine.port), from: member.machine)
