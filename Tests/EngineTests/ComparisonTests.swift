@@ -30,6 +30,15 @@ struct ComparisonTests {
         return Pair(network: network, note: note)
     }
 
+    /// Writes so many times a thousand operations on the second machine.
+    private func lengthenLog(of network: TestNetwork, by count: Int) throws {
+        let names = (0..<1000).map { ExactText("property \($0)") }
+        for number in 0..<count {
+            let properties = Dictionary(uniqueKeysWithValues: names.map { ($0, Value.int(Int64(number))) })
+            try network.write(1, .create(Transaction.Creation(type: "large", properties: properties)))
+        }
+    }
+
     /// Alters the rows of a machine, as another program would.
     private func alter(
         _ pair: Pair,
@@ -103,11 +112,7 @@ struct ComparisonTests {
         let pair = try self.pair()
         let network = pair.network
         // The log takes several steps, the chain that is written to first.
-        for number in 0..<5 {
-            let names = (0..<1000).map { ExactText("property \($0)") }
-            let properties = Dictionary(uniqueKeysWithValues: names.map { ($0, Value.int(Int64(number))) })
-            try network.write(1, .create(Transaction.Creation(type: "large", properties: properties)))
-        }
+        try self.lengthenLog(of: network, by: 20)
         network.settle(seconds: 30)
         try self.alter(pair, 0) { transaction, key, register in
             var altered = register
@@ -132,6 +137,8 @@ struct ComparisonTests {
     @Test func `a member that claims another state has the log read once in ten minutes`() throws {
         let pair = try self.pair()
         let network = pair.network
+        // So that to read it takes more than one step.
+        try self.lengthenLog(of: network, by: 5)
         let member = try RawPeer.member(of: network, invitedBy: 0, seed: 9)
         network.settle(seconds: 5)
         let before = try network.export(0)

@@ -7,8 +7,10 @@
 /// The log grows meanwhile, and what counts changes: so an object is computed only in a step that finds all read, and
 /// from what counts then.
 package struct Mending: Sendable {
-    /// Operations that are looked at in one step; and after how many no other object is computed in it.
+    /// Changes and operations, of the log and of objects, after which a step looks at no more.
     package static let operationCountMax = 4096
+    /// About how many bytes a step reads of what was written.
+    private static let byteCountMax = 1 << 20
     /// An object that more operations touch is not computed anew: that is left to a rebuild of everything.
     package static let touchCountMax = 1 << 16
 
@@ -26,7 +28,7 @@ package struct Mending: Sendable {
     /// `origin`: the hash before every chain's first change.
     package init(_ objects: Set<ObjectID>, origin: Hash256) { (self.objects, self.origin) = (objects, origin) }
 
-    /// Looks at some more of the log; or, if all was looked at, computes some more of the objects anew.
+    /// Looks at some more of the log, and once all was looked at, computes some of the objects anew.
     ///
     /// - Complexity: O(*n*) in the operations of a step; for objects O(*m* log *m*) for *m* operations that touch them,
     ///   and the hierarchy as for as many late moves.
@@ -35,18 +37,23 @@ package struct Mending: Sendable {
         in transaction: inout some StoreTransaction,
         _ cryptography: some ChangeCryptography
     ) throws(StoreError) {
+        let limits = RunLimits(operationCountMax: Self.operationCountMax, byteCountMax: Self.byteCountMax)
+        var (count, byteCount) = (0, 0)
+        // A step takes many short chains: there may be tens of thousands.
         for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
-            let read = self.readSequences[segment] ?? progress.firstSequence - 1
-            guard read < progress.storedSequence else { continue }
-            let limits = RunLimits(operationCountMax: Self.operationCountMax, byteCountMax: 1 << 20)
-            let run = try transaction.loadRun(of: segment, from: read + 1, limits: limits, signed: false)
-            guard let run, !run.changes.isEmpty else { throw .damaged("a change is missing from the log") }
-            try self.look(at: run, on: segment, &merge, in: &transaction, cryptography)
-            self.readSequences[segment] = run.lastSequence
-            return
+            var read = self.readSequences[segment] ?? progress.firstSequence - 1
+            while read < progress.storedSequence {
+                guard count < Self.operationCountMax, byteCount < Self.byteCountMax else { return }
+                let run = try transaction.loadRun(of: segment, from: read + 1, limits: limits, signed: false)
+                guard let run, !run.changes.isEmpty else { throw .damaged("a change is missing from the log") }
+                try self.look(at: run, on: segment, &merge, in: &transaction, cryptography)
+                read = run.lastSequence
+                self.readSequences[segment] = read
+                count += run.changes.count + run.operations.count
+                byteCount += run.payload.count
+            }
         }
-        var count = 0
         for object in self.touches.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard count < Self.operationCountMax else { break }
             let touches = self.touches.removeValue(forKey: object) ?? []
