@@ -82,3 +82,19 @@ def test_what_was_altered_is_named_on_both_sides_and_mended(both, what, side):
     for peer in (laptop, desk):
         peer.run("doctor")
         peer.stop()
+
+
+def test_what_nobody_can_put_right_is_named_after_a_restart_too(both):
+    """An altered name makes the log itself untrue; its changes count as missing, and stay a difference."""
+    laptop, desk, _ = both
+    check(alter(desk, "UPDATE name SET text = 'titel' WHERE text = 'title'") == 1, "the name is altered")
+
+    def named():
+        return all(any(entry.get("differing") for entry in peer.json("peers")) for peer in (laptop, desk))
+
+    wait_until(named, 60, "both name what differs")
+    wait_until(lambda: "PROBLEM" in desk.result("doctor").stdout.decode(), 60, "the doctor finds the log at fault")
+    laptop.restart()
+    desk.restart(peers=[laptop.address])
+    wait_until(named, 180, "both name what differs, after a restart")
+    check(b"titel" in desk.export() and b"titel" not in laptop.export(), "the other side has not taken it over")

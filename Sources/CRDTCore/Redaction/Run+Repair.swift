@@ -55,15 +55,11 @@ extension Run {
     }
 
     /// Whether this run of one change says something else than another of the same hash, where both say what they
-    /// write, or what that is about.
+    /// write.
     func contradicts(_ other: Run) -> Bool {
         let own = self.operations[self.changes[0].operationRange]
-        for (operation, otherOperation) in zip(own, other.operations[other.changes[0].operationRange]) {
-            if operation.kind.isWrite, otherOperation.kind.isWrite {
-                if self.objects[Int(operation.object)] != other.objects[Int(otherOperation.object)] { return true }
-                if self.name(of: operation) != other.name(of: otherOperation) { return true }
-            }
-            guard operation.hasContent, otherOperation.hasContent else { continue }
+        for (operation, otherOperation) in zip(own, other.operations[other.changes[0].operationRange])
+        where operation.hasContent && otherOperation.hasContent {
             if operation.kind != otherOperation.kind { return true }
             if self.payload[operation.payloadRange] != other.payload[otherOperation.payloadRange] { return true }
         }
