@@ -183,6 +183,25 @@ import Testing
         await workspace.close()
     }
 
+    @Test func `what a branch took in of another counts with it until its parent has it`() async throws {
+        let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
+        let note = try await workspace.write { try $0.create("note") }
+        let first = try await workspace.createBranch(named: "first")
+        let second = try await workspace.createBranch(named: "second")
+        try await workspace.write(on: first.id) { try $0.set(Self.title, to: "first", on: note) }
+        try await workspace.merge(first.id, into: second.id)
+        #expect(try await workspace.branch("second").unmergedCount == 1)
+        try await workspace.deleteBranch(first.id)
+        await #expect { try await workspace.deleteBranch(second.id) } throws: {
+            ($0 as? PeerdError)?.code == .branchUnmerged
+        }
+        try await workspace.merge(second.id)
+        #expect(try await workspace.branch("second").unmergedCount == 0)
+        try await workspace.deleteBranch(second.id)
+        #expect(try await workspace.object(note)?[Self.title] == "first")
+        await workspace.close()
+    }
+
     @Test func `names are checked, and a branch can begin in the past`() async throws {
         let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
         let note = try await workspace.write { try $0.create("note") }

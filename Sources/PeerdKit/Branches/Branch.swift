@@ -57,21 +57,29 @@ extension Branch {
         let closing = closings.last { $0.sequence <= transaction.progress(of: $0.segment).appliedSequence }
         self.deletedBy = closing.map { Author(transaction.segment($0.segment).introduction, of: device) }
         var (unmerged, unseen) = (UnmergedEdits(), UnmergedEdits())
-        // Its own, and what it has of others.
-        let shown = try transaction.closure(of: transaction.heads(of: opening.id))
+        var shown = SeenSegments()
+        // Only who left another branch, or took one in, has anything of others: there may be thousands that did not.
+        var hasOthers = opening.parent != nil
+        for segment in transaction.segmentIndices {
+            let progress = transaction.progress(of: segment)
+            guard progress.branch == opening.id else { continue }
+            if progress.hasApplied {
+                _ = shown.raise(segment, to: progress.appliedSequence)
+                let (before, last) = (progress.firstSequence - 1, progress.appliedSequence)
+                let mergings = transaction.branches.mergings(on: segment, after: before, through: last)
+                hasOthers = hasOthers || mergings.contains { $0.branch != nil }
+            }
+            if closing != nil, progress.hasUnseenByClosings {
+                let (seen, last) = (progress.closedSequence, progress.storedSequence)
+                try transaction.addEdits(to: &unseen, on: segment, after: seen, through: last)
+            }
+        }
+        if hasOthers { shown = try transaction.closure(of: transaction.heads(of: opening.id)) }
         for (segment, last) in shown.all {
             let progress = transaction.progress(of: segment)
             guard progress.branch != nil else { continue }
             let merged = parentSeen.map { $0[segment] } ?? progress.countedSequence
             try transaction.addEdits(to: &unmerged, on: segment, after: merged, through: last)
-        }
-        for segment in transaction.segmentIndices {
-            let progress = transaction.progress(of: segment)
-            guard progress.branch == opening.id else { continue }
-            if closing != nil, progress.hasUnseenByClosings {
-                let (seen, last) = (progress.closedSequence, progress.storedSequence)
-                try transaction.addEdits(to: &unseen, on: segment, after: seen, through: last)
-            }
         }
         (self.unmergedCount, self.unseenCount) = (unmerged.changeCount, unseen.changeCount)
     }
