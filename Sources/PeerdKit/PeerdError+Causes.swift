@@ -20,7 +20,7 @@ extension PeerdError {
                 "The database is damaged: \(Self.sentence(reason))",
                 advice: """
                     Put a backup of it back. Or move the files whose names begin with “peerd.sqlite” away, and run \
-                    “peerd join LINE” here with an invite from another machine: everything comes from there.
+                    “peerd join” here with an invite from another machine: everything comes from there.
                     """
             )
         case .unavailable(let reason):

@@ -31,7 +31,8 @@ extension CommandFailure {
     init(_ problem: Problem) {
         let code = PeerdError.Code(apiCode: problem.code)
         switch problem.code {
-        case "no-such-object", "no-such-property", "ambiguous-id": self.init(.noSuchObject, problem.message)
+        case "no-such-object", "no-such-property", "no-such-session", "ambiguous-id":
+            self.init(.noSuchObject, problem.message)
         case "bad-request", "invalid": self.init(.failure, problem.message)
         case "not-found", "method-not-allowed": self.init(APIConnectionError.notUnderstood)
         case "unavailable", "too-many-requests": self.init(.busy, problem.message)
@@ -67,7 +68,7 @@ extension CommandFailure {
     }
 
     private static let advice: [PeerdError.Code: String] = [
-        .noWorkspace: "Create one with \"peerd init\", or join one with \"peerd join LINE\".",
+        .noWorkspace: "Create one with \"peerd init\", or join one with \"peerd join\".",
         .workspaceExists: "Name another directory with --dir DIR for a second one.",
         .keysMissing: "Put the file \"keys\" back beside it, or name another directory with --dir DIR.",
         .readOnly: "Check the permissions of the directory, and how its disk is mounted.",

@@ -17,7 +17,8 @@ struct Peerd: AsyncParsableCommand {
             RestoreCommand.self, UndoCommand.self, RedoCommand.self, ImportCommand.self, ExportCommand.self,
             BranchCommand.self, SnapshotCommand.self, BackupCommand.self, CompactCommand.self, EraseCommand.self,
             ErasuresCommand.self,
-            DoctorCommand.self, RestampCommand.self, OpenCommand.self, APICommand.self, CompletionCommand.self,
+            DoctorCommand.self, RestampCommand.self, OpenCommand.self, SessionsCommand.self, APICommand.self,
+            CompletionCommand.self,
         ]
     )
 

@@ -17,6 +17,8 @@ HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title=
 HOSTILE_NAME = HOSTILE[:60]
 # What Chromium itself writes to the console while a daemon is away. Everything else there is an error of a page.
 AWAY = ("ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", "WebSocket connection to")
+# And once it was started anew, which lets in no page of before.
+STARTED_ANEW = (*AWAY, "401 (Unauthorized)")
 # Roles of the accessibility tree that mean nothing to a user who cannot see them without a name.
 NAMED_ROLES = {
     "alertdialog", "button", "checkbox", "combobox", "dialog", "heading", "image", "link", "listbox",
@@ -106,7 +108,7 @@ def start_chromium(*arguments):
 class Chromiums:
     """The Chromiums of one worker. A start costs as much as many a test, so one serves test after test: each has a tab
     of its own, and nothing of the test before is in cookies, cache and console. (What pages keep otherwise is kept by
-    host, and each workspace has a host of its own.)"""
+    host, and each start of a daemon has a host of its own.)"""
 
     def __init__(self):
         self.idle = []

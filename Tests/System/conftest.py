@@ -175,15 +175,3 @@ def open_browser(world, request):
 
     return open_one
 
-
-@pytest.fixture
-def first_port(request, tmp_path_factory):
-    """Port 8080, at which a daemon's local server begins to look for a free one: for this test alone."""
-    if request.config.stash[own_network_key]:
-        yield 8080
-        return
-    import fcntl
-
-    with open(tmp_path_factory.getbasetemp().parent / "first-port.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield 8080

@@ -1,9 +1,11 @@
 """What keeps the local API from others: pages of other origins, programs without the token, names that were made to
 lead to it, and strangers that take all connections."""
 
+import os
 import re
 import socket
 import stat
+import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +13,8 @@ from websockets.exceptions import ConnectionClosed
 
 from live_client import Live
 from local_api import Entry, check_answer, request_bytes, serve
-from peerd_harness import check, free_port, run_together
+from browser import PATIENCE_SECONDS
+from peerd_harness import check, free_port, program, run_together, wait_until
 
 GOOD_ORIGIN = "https://app.example"
 EVIL_ORIGIN = "https://evil.example"
@@ -75,6 +78,15 @@ def test_the_server_answers_to_its_own_names_only(entry, token, subtests):
             for target in ("/api/status", "/healthz", "/", "/open/0123456789abcdef", "/ws/sync"):
                 answer = expect(entry, 421, [("Host", name), token], target=target)
                 check(answer.json["code"] == "misdirected" and answer.json["advice"], f"{name}: {answer.json}")
+
+
+def test_whoever_forwards_another_port_is_told_which(entry, token):
+    """As with ssh -L 9000:localhost:8080."""
+    for name in ("localhost:9000", "127.0.0.1:9000", "[::1]:9000", "localhost"):
+        advice = expect(entry, 421, [("Host", name), token], target="/").json["advice"]
+        check(f"-L {entry.port}:localhost:{entry.port}" in advice, f"{name}: {advice}")
+    advice = expect(entry, 421, [("Host", "evil.example"), token], target="/").json["advice"]
+    check("ssh" not in advice, advice)
 
 
 def test_a_request_names_one_host(entry, host, token):
@@ -141,9 +153,19 @@ def open_link(entry):
 def cookie(entry):
     """The cookie of a page of the server's own, and the host of that page."""
     page_host, path = open_link(entry)
-    text = expect(entry, 303, [("Host", page_host)], target=path).field("Set-Cookie")
+    return let_in(entry, page_host, path)
+
+
+def let_in(entry, page_host, path):
+    text = expect(entry, 200, [("Host", page_host)], target=path).field("Set-Cookie")
     name, _, value = text.split(";")[0].partition("=")
-    return SimpleNamespace(text=text, name=name, value=value, host=page_host, field=("Cookie", f"{name}={value}"))
+    field = ("Cookie", f"{name}={value}")
+    return SimpleNamespace(text=text, name=name, value=value, host=page_host, path=path, field=field)
+
+
+def page_socket(entry, cookie):
+    """A WebSocket of a page that is signed in."""
+    return Live(entry, [cookie.field], f"http://{cookie.host}", host=cookie.host)
 
 
 def test_a_link_works_once_and_by_its_own_name(entry, token):
@@ -152,8 +174,8 @@ def test_a_link_works_once_and_by_its_own_name(entry, token):
     for name in (entry.host, f"localhost:{entry.port}", f"0123456789abcdef.localhost:{entry.port}"):
         answer = raw_answer(entry, [("Host", name)], path)
         check(answer.status in (401, 421) and page_host.encode() not in answer.body, f"a link by {name}: {answer}")
-    first = expect(entry, 303, [("Host", page_host)], target=path)
-    check(first.field("Location") == "/", f"{first.fields}")
+    first = expect(entry, 200, [("Host", page_host)], target=path)
+    check(b'content="0;url=/"' in first.body and b"<script" not in first.body, f"{first.body}")
     for _ in range(2):
         again = expect(entry, 401, [("Host", page_host)], target=path)
         check(again.field("Set-Cookie") is None, "a link works twice")
@@ -165,7 +187,109 @@ def test_of_browsers_that_take_one_link_at_once_one_is_let_in(entry):
     (page_host, path), statuses = open_link(entry), []
     page = [("Host", page_host)]
     run_together([lambda: statuses.append(raw_answer(entry, page, path).status) for _ in range(8)])
-    check(sorted(statuses) == [303] + [401] * 7, f"eight browsers with one link: {statuses}")
+    check(sorted(statuses) == [200] + [401] * 7, f"eight browsers with one link: {statuses}")
+    check(entry.peer.json("sessions") == [], "one of two who used a link is still in")
+
+
+def test_who_uses_a_link_second_signs_out_the_first_and_both_are_told(entry, cookie):
+    """Nobody knows which of them had a right to it."""
+    page = ("Host", cookie.host)
+    # The same browser may come back to it.
+    expect(entry, 200, [page, cookie.field], target=cookie.path)
+    expect(entry, 200, [page, cookie.field])
+    with page_socket(entry, cookie) as live:
+        for fields in ([page], [page, cookie.field]):
+            answer = expect(entry, 401, fields, target=cookie.path if fields == [page] else "/api/status")
+            check("a second time" in answer.json["detail"] and answer.json["advice"], f"{answer.json}")
+        check(live.close_code() is None, "the WebSocket of the first goes on")
+
+
+def test_browsers_are_listed_and_signed_out(entry, cookie):
+    peer, page = entry.peer, ("Host", cookie.host)
+    other = let_in(entry, *open_link(entry))
+    third = let_in(entry, *open_link(entry))
+    [first, second, last] = peer.json("sessions")
+    check(not first["current"] and first["begun_ms"] <= first["last_asked_ms"], f"{first}")
+    answer = expect(entry, 200, [page, other.field], target="/api/sessions")
+    check([session["current"] for session in answer.json["sessions"]] == [False, True, False], f"{answer.json}")
+    for secret in (cookie.value, other.value, entry.token):
+        check(secret.encode() not in answer.body, "the list has a secret")
+    with page_socket(entry, cookie) as one:
+        with page_socket(entry, other) as two:
+            check(peer.json("sessions")[0]["connections"] == 1, "a WebSocket is not counted")
+            check(second["id"] not in peer.run("sessions", "end", second["id"]), "it is still in the list")
+            check(two.close_code() is None, "the WebSocket of a browser that was signed out goes on")
+        expect(entry, 401, [page, other.field])
+        check(one.settle() == [], "that of another one does not")
+    check(peer.result("sessions", "end", second["id"]).returncode == 3, "nobody is signed in by that id")
+    check(peer.result("sessions", "end").returncode == 2, "who is to be signed out?")
+    peer.run("sessions", "end", "all")
+    check(peer.json("sessions") == [], "some are still in")
+    for former in (cookie, third):
+        expect(entry, 401, [page, former.field])
+    check(last["id"] != first["id"], "two browsers have one id")
+
+
+def test_a_former_name_and_cookie_are_worth_nothing_after_a_start(entry, cookie, token):
+    """While the daemon is down, whoever takes its port is sent both, and may leave a service worker behind."""
+    peer, same = entry.peer, f"http://{cookie.host}"
+    peer.restart(words=["--http-port", str(entry.port)])
+    page_host, path = open_link(entry)
+    check(page_host != cookie.host, "the name of pages is the one of the former start")
+    for target in ("/", "/healthz", "/api/status", "/dashboard/app.js", path):
+        answer = expect(entry, 401, [("Host", cookie.host), cookie.field, token], target=target)
+        if target != path:
+            check("started anew" in answer.json["detail"] and "peerd open" in answer.json["advice"], f"{answer.json}")
+        check(page_host.encode() not in answer.body, "the new name is told to a page of the old one")
+    with entry.connect() as connection:
+        connection.send(
+            request_bytes("GET", "/ws/sync", [
+                ("Host", cookie.host), cookie.field, ("Origin", same), ("Connection", "Upgrade"),
+                ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
+                ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+            ])
+        )
+        check(connection.read().status == 401, "a WebSocket of a page of the former start")
+    expect(entry, 401, [("Host", page_host), cookie.field])
+    expect(entry, 200, [("Host", page_host), let_in(entry, page_host, path).field])
+
+
+def test_the_link_is_in_no_argument_of_a_program(entry, tmp_path):
+    """All users of a machine can read those."""
+    peer, seen = entry.peer, tmp_path / "seen"
+    opener = tmp_path / "xdg-open"
+    opener.write_text(f"""#!/bin/sh
+        (tr '\\0' ' ' < /proc/$$/cmdline; tr '\\0' ' ' < /proc/$PPID/cmdline; echo
+         stat -c %a "$1"; cat "$1") > {seen}.new; mv {seen}.new {seen}""")
+    opener.chmod(0o755)
+    environment = {**peer.environment, "DISPLAY": ":99", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        [program(), "open", "--dir", str(peer.directory)], env=environment, capture_output=True, check=True, text=True
+    )
+    wait_until(seen.exists, PATIENCE_SECONDS, "a browser was opened")
+    arguments, mode, page = seen.read_text().split("\n", 2)
+    code = done.stdout.strip().rsplit("/", 1)[1]
+    check(len(code) == 32 and code not in arguments, f"the link is in {arguments}")
+    check(mode == "600" and f'content="0;url={done.stdout.strip()}"' in page, f"mode {mode}: {page}")
+    check(done.stderr == "", done.stderr)
+
+
+def test_what_holds_data_is_not_to_be_stored(entry, host, token, subtests):
+    """A browser keeps the rest on its disk, where no erasure comes."""
+    id = entry.create("note", properties={"text": "secret"})["id"]
+    entry.expect(201, "PUT", "/api/file/a.txt", body=b"secret")
+    for target in (
+        "/api/status", f"/api/objects/{id}", f"/api/objects/{id}/history", "/api/objects", "/api/export", "/api/log",
+        "/api/file/a.txt", "/audio/a.txt", "/api/file/", "/metrics", "/api/conflicts", "/nothing",
+    ):
+        with subtests.test(target):
+            answer = raw_answer(entry, [host, token], target)
+            check(answer.field("Cache-Control") == "no-store", f"{target}: {answer.fields}")
+            if tag := answer.tag:
+                answer = raw_answer(entry, [host, token, ("If-None-Match", tag)], target)
+                check(answer.status == 304 and answer.field("Cache-Control") == "no-store", f"{target}: {answer}")
+    for target in ("/", "/peerd.js", "/dashboard/app.js"):
+        check(raw_answer(entry, [host, token], target).field("Cache-Control") == "no-cache", target)
 
 
 def test_a_cookie_is_for_its_page_alone(entry, cookie, subtests):
@@ -305,7 +429,6 @@ def test_secrets_are_kept_and_not_logged(entry, cookie):
     check(peer.run("api", "--header") == f"Authorization: Bearer {token}", "peerd api --header")
     peer.restart(words=["--http-port", str(entry.port)])
     check(Entry.loopback(peer).token == token, "the token does not survive a restart")
-    expect(entry, 200, [("Host", cookie.host), cookie.field])
     log = peer.log_path.read_text()
     for secret in (token, cookie.value):
         check(secret not in log, "a secret is in the log")

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from browser import AWAY, HOSTILE, HOSTILE_NAME, PATIENCE_SECONDS, paired_with_hostile
+from browser import HOSTILE, HOSTILE_NAME, PATIENCE_SECONDS, STARTED_ANEW, paired_with_hostile
+from local_api import Entry
 from peerd_harness import check, free_port, wait_until
 from tcp_proxy import Proxy
 
@@ -180,7 +181,7 @@ def test_a_click_resolves_a_conflict_as_exactly_as_it_was_written(machines, open
     first.check_clean()
 
 
-def test_a_page_outlives_its_daemon(machines, open_browser):
+def test_a_page_says_that_its_daemon_is_away_and_that_it_was_started_anew(machines, open_browser):
     laptop, first = machines.laptop, open_browser(machines.laptop)
     first.show(f"object/{machines.groceries}")
     first.sees("Groceries")
@@ -189,9 +190,60 @@ def test_a_page_outlives_its_daemon(machines, open_browser):
     first.picture("offline")
     laptop.run("set", machines.groceries, "title=Written while it was away")
     machines.start_laptop()
+    # Whoever had the port meanwhile was sent its cookie, and may answer by its name.
+    first.sees("This page is not signed in. Run peerd open")
+    first.sees("started anew")
+    first.open_link()
+    first.show(f"object/{machines.groceries}")
     first.sees("Written while it was away")
-    first.until("return document.querySelector('#banner').hidden", "the banner goes by itself")
-    first.check_clean(AWAY)
+    first.check_clean(STARTED_ANEW)
+
+
+def test_browsers_are_listed_and_signed_out(machines, open_browser):
+    laptop, first, other = machines.laptop, open_browser(machines.laptop), open_browser(machines.laptop)
+    first.show("health")
+    first.sees("Browsers that are signed in")
+    first.sees("This browser")
+    [_, session] = laptop.json("sessions")
+    first.find(f"[aria-label='Sign out {session['id']}']").click()
+    other.sees("This page is not signed in")
+    first.sees_no_more(session["id"])
+    check(len(laptop.json("sessions")) == 1, "it is signed in still")
+    first.check_clean()
+
+
+def test_an_object_of_ten_thousand_properties_is_shown_in_parts(machines, open_browser):
+    """Any machine can write one."""
+    entry = Entry.socket(machines.laptop)
+    many = {f"p{number:05}": number for number in range(10_000)}
+    id = entry.create("many", None, properties=many)["id"]
+    first = open_browser(machines.laptop)
+    first.show(f"object/{id}")
+    count = "return document.querySelectorAll('main ul.properties:first-of-type > li').length"
+    first.shows("the first properties", count, lambda seen: seen == 100)
+    first.button("Show more").click()
+    first.shows("more of them", count, lambda seen: seen == 400)
+    check("9,600 of 10,000 are not shown" in first.text(), "how many are not shown")
+    machines.laptop.run("set", id, "p00001=changed")
+    first.sees("changed")
+    first.check_clean()
+
+
+def test_a_move_without_effect_says_where_to(machines, open_browser):
+    laptop, groceries = machines.laptop, machines.groceries
+    other = laptop.create("list", "title=Hardware")
+    wait_until(lambda: other in machines.phone.objects(), PATIENCE_SECONDS, "both machines have both")
+    machines.part()
+    laptop.run("mv", groceries, other)
+    machines.phone.run("mv", other, groceries)
+    machines.meet()
+    wait_until(lambda: laptop.json("conflicts")["moves_without_effect"], PATIENCE_SECONDS, "a move without effect")
+    [move] = laptop.json("conflicts")["moves_without_effect"]
+    to = "Groceries" if move["object"] == other else "Hardware"
+    first = open_browser(laptop)
+    first.show("conflicts")
+    first.sees(f"It was moved below {to} while another move made that a circle.")
+    first.check_clean()
 
 
 def test_names_and_values_that_are_html_stay_text(machines, open_browser):

@@ -1,12 +1,13 @@
-"""The page of ten lines in docs/guide/pages.md, served from a folder of its own: it is live, it writes, and it outlives
-the daemon."""
+"""The page of ten lines in docs/guide/pages.md, served from a folder of its own: it is live, it writes, and it
+keeps every digit."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from browser import AWAY, HOSTILE, PATIENCE_SECONDS
+from browser import HOSTILE, STARTED_ANEW, PATIENCE_SECONDS
 from local_api import Entry
 from peerd_harness import check, free_port, pair, wait_until
 
@@ -86,11 +87,34 @@ def test_a_click_in_a_page_of_ten_lines_writes(pages, open_browser):
     browser.check_console()
 
 
-def test_a_page_of_ten_lines_outlives_the_daemon(pages, open_browser):
+def test_a_page_of_ten_lines_is_signed_in_again_after_a_start(pages, open_browser):
     laptop, browser = pages.laptop, pages.open(open_browser)
     laptop.kill()
     laptop.create("task", "title=Harvest", "done=false")
     laptop.start(words=pages.words)
+    browser.open_link()
+    browser.go("/app/")
     shows(browser, "Harvest", "Sow")
     browser.picture("page-of-ten-lines")
-    browser.check_console(AWAY)
+    browser.check_console(STARTED_ANEW)
+
+
+def test_a_page_writes_back_an_integer_that_a_number_cannot_hold(pages, open_browser):
+    laptop, browser = pages.laptop, pages.open(open_browser)
+    big = [76561198045763615, -(2**63), 2**63 - 1, 2**53 + 1, 7, 1e300, 0.1]
+    laptop.run("set", pages.task, f"n={big[0]}", f"list={json.dumps(big)}")
+    read = browser.driver.execute_async_script(
+        """const [id, done] = arguments;
+        const { connect } = await import("/peerd.js");
+        const workspace = await connect();
+        const { properties } = await workspace.get(id);
+        await workspace.write(t => t.set(id, { copy: properties.n, copies: properties.list }));
+        const found = await workspace.list({ where: { copy: properties.n } });
+        workspace.close();
+        done([String(properties.n), JSON.stringify(properties.list), found.objects.length]);""",
+        pages.task,
+    )
+    check(read[0] == str(big[0]) and json.loads(read[1]) == big and read[2] == 1, f"a page reads {read}")
+    written = laptop.json("get", pages.task)["properties"]
+    check(written["copy"] == big[0] and written["copies"] == big, f"a page wrote {written}")
+    browser.check_console()

@@ -1,11 +1,16 @@
 """Machines that joined through a third one meet although it is lost, or was put back to before one of them joined; and
-an address that leads to no machine of the workspace is named with the reason."""
+an address that leads to no machine of the workspace is named with the reason. The line of an invite stays a secret."""
 
+import os
 import shutil
+import signal
+import subprocess
+import termios
+from pathlib import Path
 
 import pytest
 
-from peerd_harness import Agreement, check, invite_line, pair, wait_until
+from peerd_harness import Agreement, check, invite_line, pair, program, wait_until
 
 
 @pytest.fixture
@@ -46,14 +51,15 @@ def test_two_machines_that_nobody_told_of_each_other_meet_at_a_static_address(or
 def test_an_invite_of_the_same_workspace_makes_two_machines_known_to_each_other(orphans):
     b, c = orphans
     b.start()
-    # The line may come by standard input, where other users of the machine do not see it.
+    # The line comes by standard input, where other users of the machine do not see it.
     done = c.result("join", stdin=invite_line(b).encode() + b"\n")
-    check(done.returncode == 0, f"join ended with {done.returncode}: {done.stderr.decode()}")
+    check(done.returncode == 0 and b"Other users" not in done.stderr, f"join ended with {done}")
     Agreement().settle([b, c])
     # The same with a daemon that runs.
     c.start()
     b.create("note", "from=b again")
-    c.run("join", invite_line(b))
+    done = c.result("join", invite_line(b))
+    check(done.returncode == 0 and b"Other users of this machine can read" in done.stderr, f"no warning: {done}")
     Agreement().settle([b, c])
     for peer in (b, c):
         peer.stop()
@@ -110,3 +116,34 @@ def test_an_invite_of_another_workspace_is_refused_and_loses_nothing(world, atte
     check(b"hangs up" in done.stderr, f"join says {done.stderr.decode()!r}")
     check(names_of(other) == set(), "the other workspace knows us")
     check(note in a.objects(), "a note is gone")
+
+
+def test_join_asks_for_the_line_and_does_not_show_it(world):
+    """Arguments of a command, and what a terminal has shown, are read by others."""
+    inviting, joining = world.founder("inviting"), world.peer("joining")
+    inviting.start()
+    line = invite_line(inviting)
+    here, there = os.openpty()
+    command = [program(), "join", "--dir", str(joining.directory), "--name", "joining"]
+    process = subprocess.Popen(command, stdin=there, stdout=there, stderr=there, env=joining.environment)
+    shown = b""
+    while b"printed: " not in shown:
+        shown += os.read(here, 1 << 12)
+    wait_until(lambda: not termios.tcgetattr(there)[3] & termios.ECHO, 30, "what is typed is not shown")
+    check(line.encode() not in b"".join(Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")), "an argument")
+    os.write(here, line.encode() + b"\n")
+    check(process.wait(60) == 0, f"join ended with {process.returncode}")
+    shown += os.read(here, 1 << 16)
+    check(line.encode() not in shown and b"Joined the workspace" in shown, f"the terminal shows {shown}")
+    check(termios.tcgetattr(there)[3] & termios.ECHO, "the terminal shows nothing any more")
+    # Who breaks it off gets his terminal back.
+    process = subprocess.Popen(
+        [*command[:3], str(world.root / "other")], stdin=there, stdout=there, stderr=there, env=joining.environment
+    )
+    wait_until(lambda: not termios.tcgetattr(there)[3] & termios.ECHO, 30, "it asks again")
+    process.send_signal(signal.SIGINT)
+    check(process.wait(60) == -signal.SIGINT, f"a signal: {process.returncode}")
+    check(termios.tcgetattr(there)[3] & termios.ECHO, "the terminal shows nothing any more")
+    os.close(there)
+    os.close(here)
+    inviting.stop()

@@ -41,6 +41,24 @@ package struct LinkAnswer: Answer {
     package var url: String
 }
 
+/// The browsers that are signed in.
+package struct SessionList: Answer {
+    package var sessions: [SessionAnswer]
+}
+
+/// A browser that a link has let in.
+package struct SessionAnswer: Answer {
+    package var id: String
+    /// What it calls itself.
+    package var agent: String
+    package var begunMs: Int64
+    package var lastAskedMs: Int64
+    /// How many WebSockets it has open.
+    package var connections: Int
+    /// Whether it is the one that asks.
+    package var current: Bool
+}
+
 /// A line that lets a machine join.
 package struct InviteAnswer: Answer {
     package var invite: String

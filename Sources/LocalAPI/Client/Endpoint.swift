@@ -31,10 +31,9 @@ package struct Endpoint: Hashable, Codable, Sendable {
         try Array((JSON(self).canonicalText + "\n").utf8).withUnsafeBytes { try PrivateFile.write($0, to: paths.api) }
     }
 
-    /// The token of the last time, so that pages that are open go on working; else a new one.
+    /// The token of the last time, so that programs that have it go on working; else a new one.
     package static func token(_ paths: DirectoryPaths) throws -> String {
         if let endpoint = self.load(paths) { return endpoint.token }
-        guard var entropy = EntropyStream(seed: SystemEntropy.seed()) else { throw PeerdError.noRandomness }
-        return Hexadecimal.text(entropy.bytes(self.tokenByteCount))
+        return try RandomText.hexadecimal(byteCount: self.tokenByteCount)
     }
 }

@@ -43,7 +43,11 @@ struct PageRoutes: Sendable {
         let (head, media) = (request.head, type)
         return try await FileRoutes.onDisk {
             guard case .file(let file) = try tree.open(path) else { return Self.redirect(to: path) }
-            return try FileRoutes.answer(file, VirtualFile(wholeFile: file.length), path, head, type: media)
+            let whole = VirtualFile(wholeFile: file.length)
+            var response = try FileRoutes.answer(file, whole, path, head, type: media)
+            // The page of a program is not the data that it shows.
+            response.headers.add(name: "Cache-Control", value: "no-cache")
+            return response
         }
     }
 }

@@ -38,7 +38,10 @@ struct WebFileRoutes: Sendable {
 
     private func route(_ path: String, _ file: File) -> Route {
         Route(.GET, path, query: .any) { request in
-            Response(.ok, file.bytes, type: file.mediaType).tagged(file.tag, for: request.head)
+            var response = Response(.ok, file.bytes, type: file.mediaType).tagged(file.tag, for: request.head)
+            // It is the same for everyone, and may be kept as long as it is asked for each time.
+            response.headers.add(name: "Cache-Control", value: "no-cache")
+            return response
         }
     }
 }

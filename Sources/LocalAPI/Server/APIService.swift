@@ -1,3 +1,4 @@
+internal import NIOCore
 internal import NIOHTTP1
 package import PeerdKit
 
@@ -101,6 +102,12 @@ package struct APIService: Sendable {
         guard head.entryPoint == .loopback, let access = self.loopbackAccess else { return true }
         return access.hasCookie(head.headers) || access.refusal(of: head) == nil
     }
+
+    /// Whether a page of the server's own asks, which has no token to show later.
+    func isOwnPage(_ head: RequestHead) -> Bool { self.loopbackAccess?.hasNameOfPages(head.headers) ?? false }
+
+    /// Has a connection end when the browser that opened it is signed out.
+    func attach(_ channel: any Channel, _ headers: HTTPHeaders) { self.loopbackAccess?.attach(channel, headers) }
 
     func isToken(_ text: String) -> Bool { self.loopbackAccess?.isToken(text) ?? true }
 }

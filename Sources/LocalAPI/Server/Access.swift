@@ -1,5 +1,5 @@
 internal import CRDTCore
-internal import NIOConcurrencyHelpers
+internal import NIOCore
 package import NIOHTTP1
 internal import PeerCrypto
 
@@ -10,10 +10,12 @@ internal import PeerCrypto
 /// `Sec-Fetch-Site` pages of other origins that bring the cookie (CVE-2022-41924, CVE-2024-28179).
 ///
 /// A browser sends a cookie to every port of its host, whoever listens there. So pages have a host name of their own
-/// below `localhost`, which nobody else knows; the cookie is for that name alone.
+/// below `localhost`, which nobody else knows. A page that is open also goes on asking at the port while the daemon is
+/// away, and tells name and cookie to whoever has taken it. So both are new at each start, and a name that somebody
+/// else may have answered to, and left a service worker behind, is never answered to again.
 package struct Access: Sendable {
     private let token: [UInt8]
-    private let cookie: [UInt8]
+    private let port: UInt16
     private let cookieName: String
     /// The names by which programs call the server.
     private let hosts: [String]
@@ -21,24 +23,18 @@ package struct Access: Sendable {
     package let pageHost: String
     /// Origins of the user's own pages, which may use the API with the token.
     private let allowedOrigins: Set<String>
-    /// When the codes of links end.
-    private let deadlines = NIOLockedValueBox<[String: ContinuousClock.Instant]>([:])
+    private let sessions = PageSessions()
 
-    private static let loginPatience = Duration.seconds(120)
-    private static let loginCountMax = 64
-
-    package init(token: String, port: UInt16, allowedOrigins: [String]) {
-        let text = Array(token.utf8)
-        self.token = text
+    package init(token: String, port: UInt16, allowedOrigins: [String]) throws {
+        self.token = Array(token.utf8)
+        self.port = port
         self.cookieName = "peerd-\(port)"
-        // The cookie is not the token: what reads the one cannot use the other.
-        let digest = Array("peerd cookie ".utf8 + text).withUnsafeBytes { Blake2b.unpersonalised256($0) }
-        self.cookie = [digest.0, digest.1, digest.2, digest.3].flatMap { Hexadecimal.text($0).utf8 }
         self.hosts = ["127.0.0.1:\(port)", "localhost:\(port)", "[::1]:\(port)"]
-        let name = Array("peerd host ".utf8 + text).withUnsafeBytes { Blake2b.unpersonalised256($0) }
-        self.pageHost = "\(Hexadecimal.text(name.0)).localhost:\(port)"
+        self.pageHost = "\(try RandomText.hexadecimal(byteCount: Self.labelByteCount)).localhost:\(port)"
         self.allowedOrigins = Set(allowedOrigins)
     }
+
+    private static let labelByteCount = 8
 
     /// Checks everything but the token, and then the token; nil if the request may be carried out.
     package func refusal(of head: RequestHead, isWebSocket: Bool = false) -> Problem? {
@@ -51,6 +47,7 @@ package struct Access: Sendable {
             return problem
         }
         if hasCookie { return nil }
+        if let cookie = self.cookie(head.headers), self.sessions.wasBetrayed(cookie) { return Self.betrayed }
         return Problem(
             .unauthorized,
             "unauthorized",
@@ -63,20 +60,43 @@ package struct Access: Sendable {
     private func refusalOfHost(_ head: RequestHead) -> Problem? {
         let hosts = head.headers["Host"]
         guard hosts.count == 1, self.hosts.contains(hosts[0].lowercased()) || self.isOfPage(head.headers) else {
+            if self.hasNameOfPages(head.headers) { return Self.startedAnew }
+            let host = hosts.first ?? ""
             return Problem(
                 .misdirectedRequest,
                 "misdirected",
-                "The server does not answer to the name “\(hosts.first ?? "")”.",
-                advice: "Use one of: \(self.hosts.joined(separator: ", "))."
+                "The server does not answer to the name “\(host)”.",
+                advice: Self.isLoopback(host)
+                    ? """
+                    If you forward a port to it, forward the same one, since links and cookies are for port \
+                    \(self.port): “ssh -L \(self.port):localhost:\(self.port)”. Then run “peerd open --print” there.
+                    """ : "Use one of: \(self.hosts.joined(separator: ", "))."
             )
         }
         return nil
+    }
+
+    /// Whether a host is this machine, as a browser names it, at whatever port.
+    private static func isLoopback(_ host: String) -> Bool {
+        ["127.0.0.1", "localhost", "[::1]"].contains { name in
+            guard host.lowercased().hasPrefix(name) else { return false }
+            let rest = host.dropFirst(name.count)
+            return rest.isEmpty || rest.first == ":" && UInt16(rest.dropFirst()) != nil
+        }
     }
 
     /// Whether a request came by the name of pages.
     private func isOfPage(_ headers: HTTPHeaders) -> Bool {
         let hosts = headers["Host"]
         return hosts.count == 1 && ConstantTime.areEqual(Array(hosts[0].lowercased().utf8), Array(self.pageHost.utf8))
+    }
+
+    /// Whether a request came by a name that pages have, or had before the daemon was started.
+    package func hasNameOfPages(_ headers: HTTPHeaders) -> Bool {
+        let hosts = headers["Host"]
+        let end = ".localhost:\(self.port)"
+        guard hosts.count == 1, hosts[0].lowercased().hasSuffix(end) else { return false }
+        return Hexadecimal.bytes(String(hosts[0].dropLast(end.count)))?.count == Self.labelByteCount
     }
 
     private func refusalOfOrigin(_ headers: HTTPHeaders, isWebSocket: Bool) -> Problem? {
@@ -113,52 +133,89 @@ package struct Access: Sendable {
 
     /// Whether the cookie of a page is there.
     package func hasCookie(_ headers: HTTPHeaders) -> Bool {
-        self.isOfPage(headers)
-            && headers["Cookie"].contains { field in
-                field.split(separator: ";").contains { pair in
-                    let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
-                    return parts.count == 2 && parts[0] == self.cookieName
-                        && ConstantTime.areEqual(Array(parts[1].utf8), self.cookie)
-                }
-            }
+        self.cookie(headers).map { self.sessions.has($0) } ?? false
     }
 
-    // MARK: - Links that work once
-
-    /// The field that gives a browser its cookie.
-    private var cookieField: String {
-        "\(self.cookieName)=\(String(decoding: self.cookie, as: UTF8.self)); Path=/; HttpOnly; SameSite=Strict; "
-            + "Max-Age=31536000"
-    }
-
-    /// Makes the code of a link that lets one browser in.
-    package func makeLoginCode() -> String {
-        var entropy = EntropyStream(seed: SystemEntropy.seed())
-        let code = Hexadecimal.text(entropy?.bytes(16) ?? [])
-        guard !code.isEmpty else { return code }
-        self.deadlines.withLockedValue { deadlines in
-            let now = ContinuousClock.now
-            deadlines = deadlines.filter { $0.value > now }
-            if deadlines.count >= Self.loginCountMax, let oldest = deadlines.min(by: { $0.value < $1.value }) {
-                deadlines[oldest.key] = nil
+    /// What a page shows as its cookie; nil if it shows none, or came by another name.
+    private func cookie(_ headers: HTTPHeaders) -> [UInt8]? {
+        guard self.isOfPage(headers) else { return nil }
+        for field in headers["Cookie"] {
+            for pair in field.split(separator: ";") {
+                let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+                if parts.count == 2, parts[0] == self.cookieName { return Array(parts[1].utf8) }
             }
-            deadlines[code] = now + Self.loginPatience
         }
-        return code
+        return nil
     }
+
+    // MARK: - Links that work once, and the browsers that they let in
+
+    /// Makes a link that lets one browser in.
+    package func makeLink() throws -> String { "\(self.pageOrigin)/open/\(try self.sessions.makeCode())" }
 
     /// Answers the link; the second time it is of no use, nor by another name.
-    package func login(code: String, _ headers: HTTPHeaders) throws(Problem) -> Response {
+    package func login(code: String, _ headers: HTTPHeaders) throws -> Response {
         guard self.isOfPage(headers) else { throw Self.badLink }
-        let deadline = self.deadlines.withLockedValue { $0.removeValue(forKey: code) }
-        guard let deadline, deadline > .now else { throw Self.badLink }
-        return Response(.seeOther, headers: ["Location": "/", "Set-Cookie": self.cookieField])
+        let agent = headers.first(name: "User-Agent") ?? ""
+        switch try self.sessions.use(code, cookie: self.cookie(headers), agent: agent) {
+        case .began(let cookie):
+            let field = "\(self.cookieName)=\(String(decoding: cookie, as: UTF8.self))"
+            var response = Self.welcome
+            response.headers.add(
+                name: "Set-Cookie",
+                value: "\(field); Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000"
+            )
+            return response
+        case .isIn: return Self.welcome
+        case .ended: throw Self.betrayed
+        case .unknown: throw Self.badLink
+        }
     }
+
+    /// Has a connection end when the browser that opened it is signed out.
+    func attach(_ channel: any Channel, _ headers: HTTPHeaders) {
+        if let cookie = self.cookie(headers) { self.sessions.attach(channel, to: cookie) }
+    }
+
+    /// The browsers that are in; `headers`: those of whoever asks.
+    func listSessions(_ headers: HTTPHeaders) -> [SessionAnswer] { self.sessions.list(for: self.cookie(headers)) }
+
+    /// Signs a browser out, or all of them if `id` is nil; returns how many.
+    func endSessions(_ id: String?) -> Int { self.sessions.end(id) }
+
+    /// Leads to the dashboard.
+    ///
+    /// A redirect would count as begun by the page before, a file or a terminal, and so come without a strict cookie.
+    private static let welcome = Response(
+        .ok,
+        Array(
+            """
+            <!doctype html><meta charset="utf-8"><title>peerd</title><meta http-equiv="refresh" content="0;url=/">
+            <p><a href="/">The dashboard</a></p>
+
+            """.utf8
+        ),
+        type: "text/html; charset=utf-8"
+    )
 
     private static let badLink = Problem(
         .unauthorized,
         "unauthorized",
         "The link was used before, or is older than two minutes.",
         advice: "Run “peerd open” once more."
+    )
+
+    private static let betrayed = Problem(
+        .unauthorized,
+        "unauthorized",
+        "The link of this page was used a second time, by another browser or program. So both are signed out.",
+        advice: "Run “peerd open” once more; if it was not you, somebody else on this machine had got the link."
+    )
+
+    private static let startedAnew = Problem(
+        .unauthorized,
+        "unauthorized",
+        "The daemon was started anew since this page was opened, and another program may have answered meanwhile.",
+        advice: "Run “peerd open”: it opens a page with another address. Then close this one."
     )
 }

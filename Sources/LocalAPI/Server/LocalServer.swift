@@ -105,13 +105,14 @@ private struct Entry: Sendable {
 
     private func mayUpgrade(_ head: HTTPRequestHead) -> Bool {
         guard let request = self.request(head), request.path == ["ws", "sync"] else { return false }
+        guard let problem = self.service.refusal(of: request, isWebSocket: true) else { return true }
         // Programs may show their token in the first message.
-        let problem = self.service.refusal(of: request, isWebSocket: true)
-        return problem == nil || problem?.code == "unauthorized"
+        return problem.code == "unauthorized" && !self.service.isOwnPage(request)
     }
 
     private func upgrade(_ channel: any Channel, _ head: HTTPRequestHead) throws {
         let isLetIn = self.request(head).map { self.service.isLetIn($0) } ?? false
+        self.service.attach(channel, head.headers)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(FrameRules())
         try pipeline.addHandler(

@@ -17,11 +17,13 @@ enum ResponseHeaders {
         "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
     ]
 
-    /// Adds the time, what keeps pages safe, and that answers of the API are not to be stored.
+    /// Adds the time, what keeps pages safe, and that nothing of the workspace is to be stored.
+    ///
+    /// A browser writes what it may store to its disk, where no erasure reaches it.
     static func complete(_ headers: inout HTTPHeaders) {
         headers.add(contentsOf: self.safety)
         headers.add(name: "Date", value: ClockText.now())
-        if !headers.contains(name: "Cache-Control") { headers.add(name: "Cache-Control", value: "no-cache") }
+        if !headers.contains(name: "Cache-Control") { headers.add(name: "Cache-Control", value: "no-store") }
     }
 
     /// Adds what lets a page of the user's own origin read the answer.

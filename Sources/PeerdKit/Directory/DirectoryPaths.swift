@@ -12,6 +12,8 @@ package struct DirectoryPaths: Hashable, Sendable {
     package var socket: String { self.directory + "/socket" }
     /// Where the local API is on loopback.
     package var api: String { self.directory + "/api" }
+    /// The page that leads a browser to the link that lets it in.
+    package var openPage: String { self.directory + "/open.html" }
     /// The folder that the local API serves files from.
     package var files: String { self.directory + "/files" }
     package var lock: String { self.directory + "/lock" }
@@ -61,7 +63,7 @@ package struct DirectoryPaths: Hashable, Sendable {
             .damaged,
             "The keys of a workspace are in \(self.directory), but \(self.database) is missing or empty.",
             advice: """
-                Put a backup of it back. Or run “peerd join LINE” here with an invite from another machine: everything \
+                Put a backup of it back. Or run “peerd join” here with an invite from another machine: everything \
                 comes from there.
                 """
         )
@@ -79,7 +81,7 @@ package struct DirectoryPaths: Hashable, Sendable {
             .damaged,
             "\(self.database) is not the database of this workspace: another program made it, or it is empty.",
             advice: """
-                Move it away, and put a backup of the right one back. Or move it away, and run “peerd join LINE” here \
+                Move it away, and put a backup of the right one back. Or move it away, and run “peerd join” here \
                 with an invite from another machine: everything comes from there.
                 """
         )

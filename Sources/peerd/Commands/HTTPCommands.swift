@@ -121,8 +121,9 @@ struct OpenCommand: AsyncParsableCommand {
         verb: "open",
         abstract: "Open the dashboard in the browser.",
         discussion: """
-            Prints a link that lets one browser in. It works once, within two minutes. If there is a desktop, the \
-            browser opens it.
+            Prints a link that lets one browser in. It works once, within two minutes: if it is used a second time, \
+            both browsers are signed out. If there is a desktop, the browser opens it, by a file that only you can \
+            read. A browser stays signed in until the daemon ends; "peerd sessions" lists the browsers.
             """
     )
 
@@ -138,6 +139,76 @@ struct OpenCommand: AsyncParsableCommand {
             throw CommandFailure(.busy, "No daemon runs for \(paths.directory); start \"peerd run\" first.")
         }
         try self.options.show(link, link.url)
-        if !self.onlyPrints, !self.options.isJSON { StandardStreams.openInDesktop(link.url) }
+        guard !self.onlyPrints, !self.options.isJSON, StandardStreams.hasDesktop else { return }
+        try Array(Self.page(leadingTo: link.url).utf8).withUnsafeBytes {
+            try PrivateFile.write($0, to: paths.openPage)
+        }
+        StandardStreams.openInDesktop(path: paths.openPage)
+    }
+
+    /// The link is of hexadecimal digits, and needs no escapes.
+    private static func page(leadingTo url: String) -> String {
+        """
+        <!doctype html><meta charset="utf-8"><title>peerd</title><meta name="referrer" content="no-referrer">
+        <meta http-equiv="refresh" content="0;url=\(url)"><p><a href="\(url)">Open the dashboard</a></p>
+
+        """
+    }
+}
+
+struct SessionsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "sessions",
+        abstract: "List the browsers that are signed in.",
+        discussion: """
+            "peerd sessions end ID" signs one out, and "peerd sessions end all" all of them. When the daemon ends, \
+            all are.
+            """,
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "end, to sign a browser out.")
+    var action: String?
+
+    @Argument(help: "The browser to sign out, by its id in the list, or all.")
+    var id: String?
+
+    func run() async throws {
+        let paths = try self.options.directory.paths
+        try paths.requireWorkspace()
+        guard self.action == nil || (self.action == "end" && self.id?.isEmpty == false) else {
+            throw CommandFailure(
+                .usage,
+                "This is not understood; write \"peerd sessions\", or \"peerd sessions end\" with an id or all."
+            )
+        }
+        guard let daemon = try await paths.daemon() else {
+            throw CommandFailure(.busy, "No daemon runs for \(paths.directory), so no browser is signed in.")
+        }
+        if let id = self.id {
+            let all = APIRequest(.delete, "api", "sessions")
+            try await daemon.send(id == "all" ? all : APIRequest(.delete, "api", "sessions", id))
+        }
+        let list: SessionList = try await daemon.answer(APIRequest(.get, "api", "sessions"))
+        let output = CommandOutput(isJSON: self.options.isJSON)
+        if self.options.isJSON {
+            try output.json(list.sessions.map { JSON($0) })
+        } else if list.sessions.isEmpty {
+            try output.line("No browser is signed in.")
+        } else {
+            try output.table(list.sessions.map(\.row))
+        }
+        try output.flush()
+    }
+}
+
+extension SessionAnswer {
+    fileprivate var row: [String] {
+        [
+            self.id, "since \(PlainText.time(self.begunMs))", "last asked \(PlainText.time(self.lastAskedMs))",
+            self.agent.isEmpty ? "unnamed" : self.agent,
+        ]
     }
 }

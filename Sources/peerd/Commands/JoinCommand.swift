@@ -9,18 +9,19 @@ struct JoinCommand: AsyncParsableCommand {
         verb: "join",
         abstract: "Join the workspace of an invite.",
         discussion: """
-            LINE is the output of "peerd invite" on another machine of the workspace; "peerd run" must be running \
-            there. It works once, within ten minutes. Without LINE, or with "-", the command reads it from standard \
-            input, so that other users of this machine cannot see it. After joining, the command fetches the changes \
-            of that machine once; from then on "peerd run" keeps the machines in sync. In a directory that already \
-            holds the same workspace, the command introduces the two machines to each other.
+            Asks for the line that "peerd invite" printed on another machine of the workspace, or reads it from \
+            standard input; "peerd run" must be running there. The line works once, within ten minutes. A script may \
+            give it as LINE, but all users of this machine can read the arguments of a program, and whoever uses the \
+            line first is a member for good. After joining, the command fetches the changes of that machine once; \
+            from then on "peerd run" keeps the machines in sync. In a directory that already holds the same \
+            workspace, the command introduces the two machines to each other.
             """,
         exitCodes: [.success, .failure, .usage, .workspace, .busy, .syncIncomplete, .storage]
     )
 
     @OptionGroup var options: DataOptions
 
-    @Argument(help: "The line that the other machine printed.")
+    @Argument(help: "The line that the other machine printed; better not given here.")
     var line: String?
 
     @Option(name: .customLong("name"), help: "The name of this machine, as others see it. Default: its host name.")
@@ -34,7 +35,7 @@ struct JoinCommand: AsyncParsableCommand {
         if !paths.hasWorkspace { try paths.requireNoWorkspace() }
         let name = try DeviceName.checked(self.name)
         let timeout = try TimeLimit.milliseconds(ofSeconds: self.timeoutSeconds)
-        guard let invite = Invite(text: try self.readLine()) else {
+        guard let invite = Invite(text: try await self.readLine()) else {
             throw CommandFailure(
                 .usage,
                 "This is not a complete invite; copy the whole line that \"peerd invite\" printed."
@@ -78,10 +79,21 @@ struct JoinCommand: AsyncParsableCommand {
 }
 
 extension JoinCommand {
-    /// The line as it was given, or the first one of standard input.
-    private func readLine() throws -> String {
-        if let line = self.line, line != "-" { return line }
-        guard let line = StandardStreams.line(atMost: Invite.textByteCountMax) else {
+    /// The line that is pasted, or the first one of standard input.
+    private func readLine() async throws -> String {
+        if let line = self.line, line != "-" {
+            StandardStreams.note(
+                "Other users of this machine can read the invite among the arguments of this command, and use it first. "
+                    + "\"peerd join\" without it asks for it."
+            )
+            return line
+        }
+        let (question, byteCountMax) = ("The line that \"peerd invite\" printed: ", Invite.textByteCountMax)
+        let line =
+            StandardStreams.canAsk
+            ? try await StandardStreams.secret(question, atMost: byteCountMax)
+            : StandardStreams.line(atMost: byteCountMax)
+        guard let line else {
             throw CommandFailure(.usage, "No invite was given; paste the line that \"peerd invite\" printed.")
         }
         return line

@@ -26,7 +26,7 @@ extension HTTPOptions {
             let token = try Endpoint.token(paths)
             let port = reservation?.port ?? 0
             server.origins = ["http://127.0.0.1:\(port)", "http://localhost:\(port)", "http://[::1]:\(port)"]
-            access = Access(token: token, port: port, allowedOrigins: self.allowedOrigins)
+            access = try Access(token: token, port: port, allowedOrigins: self.allowedOrigins)
             try Endpoint(url: server.origins[0], token: token).save(paths)
         }
         let api = LocalServer(APIService(workspace, server, access: access))

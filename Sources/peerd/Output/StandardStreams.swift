@@ -71,6 +71,27 @@ enum StandardStreams {
         return (readLine() ?? "").trimmingCharacters(in: .whitespaces)
     }
 
+    /// Asks for a secret on standard error, and reads a line that the terminal does not show; nil at the end.
+    ///
+    /// A signal that ends the program leaves the terminal as it was.
+    static func secret(_ question: String, atMost byteCountMax: Int) async throws -> String? {
+        self.error(TerminalText.line(question))
+        return try await EndingSignals.cancelling {
+            var shown = termios()
+            guard tcgetattr(self.inputDescriptor, &shown) == 0 else { return self.line(atMost: byteCountMax) }
+            var hidden = shown
+            hidden.c_lflag &= ~tcflag_t(ECHO)
+            hidden.c_lflag |= tcflag_t(ECHONL)
+            tcsetattr(self.inputDescriptor, TCSAFLUSH, &hidden)
+            defer { tcsetattr(self.inputDescriptor, TCSAFLUSH, &shown) }
+            var input = pollfd(fd: self.inputDescriptor, events: Int16(POLLIN), revents: 0)
+            // A terminal hands over whole lines.
+            while poll(&input, 1, self.signalIntervalMilliseconds) <= 0 { try Task.checkCancellation() }
+            return self.line(atMost: byteCountMax)
+        }
+    }
+
+    private static let signalIntervalMilliseconds: Int32 = 100
     private static let outputDescriptor: Int32 = 1
     private static let errorDescriptor: Int32 = 2
 
@@ -97,13 +118,19 @@ enum StandardStreams {
     /// What a shell reports of a program that SIGPIPE ended.
     private static let brokenPipe: Int32 = 141
 
-    /// Has the desktop open a link, if there is one; what it prints is dropped.
-    static func openInDesktop(_ link: String) {
+    /// Whether there is a desktop that could open something.
+    static var hasDesktop: Bool {
         let environment = ProcessInfo.processInfo.environment
-        guard environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil else { return }
+        return environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil
+    }
+
+    /// Has the desktop open a file; what it prints is dropped.
+    ///
+    /// All users of the machine can read the arguments of programs, so nothing secret is among them.
+    static func openInDesktop(path: String) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["xdg-open", link]
+        process.arguments = ["xdg-open", path]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try? process.run()

@@ -121,8 +121,9 @@ function drawBanner() {
 
 function signInText(problem) {
   return [h("strong", {}, "This page is not signed in. "), "Run ", h("code", {}, "peerd open"),
-    " on this machine: it opens a page that is, and this one continues. ",
-    problem?.code === "unauthorized" || !problem ? null : foreign(`${problem.detail} ${problem.advice ?? ""}`)];
+    " on this machine. ", foreign(problem?.detail ?? ""), workspace.pendingWriteCount > 0
+      ? h("strong", {}, ` What this page has not sent (${workspace.pendingWriteCount}) is nowhere else: copy it before ` +
+        "you close it.") : null];
 }
 
 /** A page without a right to be here: says how to get it, and goes on by itself once it has it. */
@@ -130,7 +131,7 @@ function showSignIn(problem) {
   fill(document.querySelector("#sync-state"), "Not signed in");
   fill(main, h("div.page.narrow", {}, h("div.card.sign-in", {}, h("h1", { tabindex: "-1" }, "Sign in"),
     h("p", {}, "Only you may see this workspace. On this machine, run:"), h("code.command", {}, "peerd open"),
-    h("p", {}, "It opens this page, signed in. This window continues by itself then."),
+    h("p", {}, "It opens the dashboard, signed in."),
     h("p.muted", {}, foreign(problem.detail)))));
 }
 

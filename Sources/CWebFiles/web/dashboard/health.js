@@ -14,6 +14,7 @@ export function showHealth() {
   const button = h("button", { type: "button", onclick: () => examine(button) }, icon("health"), "Check again");
   /** What the check has spoken about; the status, which is live, says the rest. */
   let subjects = new Set();
+  const browsers = h("ul.findings", { "aria-label": "Browsers" });
   const verdict = h("p.verdict", { role: "status" }, "Checking…");
 
   async function examine(pressed) {
@@ -51,14 +52,32 @@ export function showHealth() {
         `: its database was restored or copied, and went on in ${fork.forks} ways. The changes of all count.`])));
   }
 
+  async function drawBrowsers() {
+    const { sessions } = await workspace.fetch("/api/sessions");
+    fill(browsers, sessions.map(session => {
+      const button = h("button.small", { type: "button", "aria-label": `Sign out ${session.id}` }, "Sign out");
+      button.onclick = () => perform(button, async () => {
+        await workspace.fetch(`/api/sessions/${session.id}`, { method: "DELETE" });
+        // Who has signed out itself may not ask any more.
+        if (!session.current) await drawBrowsers();
+      });
+      return h("li.finding", {}, icon("peers"), h("div", {},
+        h("p", {}, h("strong", {}, session.current ? "This browser" : h("code", {}, session.id)), " signed in ",
+          moment(session.begun_ms), ", asked last ", moment(session.last_asked_ms), ". ", button),
+        h("p.muted", {}, foreign(session.agent, { max: 120 }))));
+    }));
+  }
+
   const stop = on("status", draw);
   draw();
   examine();
+  perform(null, drawBrowsers);
   return {
     title: "Health",
     element: h("div.page", {},
       h("header.page-head", {}, h("h1", { tabindex: "-1" }, "Health"), h("div.toolbar", {}, button), verdict),
-      notices, findings, h("section.card", {}, h("h2", {}, "This machine"), facts)),
+      notices, findings, h("section.card", {}, h("h2", {}, "This machine"), facts),
+      h("section.card", {}, h("h2", {}, "Browsers that are signed in"), browsers)),
     close: stop,
   };
 }

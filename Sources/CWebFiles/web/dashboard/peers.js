@@ -18,8 +18,11 @@ export function syncSummary() {
   const online = known.filter(peer => peer.connected);
   if (known.length === 0) return ["No other machine yet", ""];
   if (online.length === 0) return [`${count(known.length, "machine")}, none connected`, "warning"];
-  if (online.every(peer => peer.in_sync) && !status.in_sync) return ["Same changes; some are not in force yet", "warning"];
-  if (online.every(peer => peer.in_sync)) return [`In sync with ${count(online.length, "machine")}`, "ok"];
+  const awayCount = known.length - online.length;
+  const away = awayCount === 0 ? "" : `; ${awayCount} away`;
+  const isHeld = status.waiting.length > 0 || online.some(peer => peer.holds_until_ms);
+  if (online.every(peer => peer.in_sync) && isHeld) return ["Same changes; some are not in force yet", "warning"];
+  if (online.every(peer => peer.in_sync)) return [`In sync with ${count(online.length, "machine")}${away}`, "ok"];
   const changes = online.reduce((sum, peer) => sum + missing(peer), 0);
   return [changes > 0 ? `Syncing, ${count(changes, "change")} left` : "Comparing", "busy"];
 }
@@ -150,8 +153,9 @@ export function showPair() {
       qrCode(qr, "QR code of the invite; the same text stands beside it"),
       h("div", {},
         h("ol.steps", {},
-          h("li", {}, h("strong", {}, "On the other machine, "), "scan the code, or run:",
-            h("code.command", {}, `peerd join '${line}'`), copyButton(`peerd join '${line}'`, "Copy the command")),
+          h("li", {}, h("strong", {}, "On the other machine, "), "scan the code, or run ", h("code", {}, "peerd join"),
+            " and paste this line when it asks (not into the command: all users of a machine can read those):",
+            h("code.command", {}, line), copyButton(line, "Copy the line")),
           h("li", {}, h("strong", {}, "Start its daemon: "), h("code.command", {}, "peerd run --listen 0.0.0.0:41187")),
           h("li", {}, h("strong", {}, "Wait here. "), "This page says when it has joined.")),
         h("p.muted", {}, "Good for one machine and for ", countdown, ". It reaches this machine at ",
