@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from local_api import Entry
 from peerd_harness import check, invite_line, pair, wait_until
 
 WARNING, NO_SUCH_MACHINE, USAGE = "warning", 3, 2
@@ -76,6 +77,49 @@ def test_addresses_that_lead_nowhere_are_named(world):
         text = peer.run(verb)
         check("127.0.0.1:1" in text and "no.such.host.invalid" in text, f"{verb} names the addresses: {text}")
     peer.stop()
+
+
+def test_a_machine_that_is_away_is_one_machine_and_lacks_nobody_knows_what(world):
+    laptop, desk, phone = world.paired("laptop", "desk", "phone")
+    desk.start()
+    laptop.start(peers=[desk.address])
+    phone.start(peers=[laptop.address])
+    entry = Entry.socket(laptop)
+
+    def samples():
+        lines = entry.expect(200, "GET", "/metrics").body.decode().splitlines()
+        return dict(line.split(" ") for line in lines if line.startswith(("peerd_in_sync", "peerd_pending")))
+
+    wait_until(lambda: laptop.status()["in_sync"], 60, "all are in sync")
+    check(entry.get("/api/sync/status")["pending"] == 0, "nothing is pending")
+    check(samples() == {"peerd_in_sync": "1", "peerd_pending_changes": "0"}, f"{samples()}")
+    desk.stop()
+    laptop.create("note")
+    wait_until(lambda: f"{desk.address} does not answer" in laptop.log_path.read_text(), 60, "it is looked for in vain")
+    wait_until(lambda: named(laptop)["phone"]["in_sync"], 60, "the other one has the note")
+    report, status = entry.get("/api/sync/status"), laptop.status()
+    check(report["in_sync"] is False and report["pending"] is None, f"one is away and lacks a note: {report}")
+    check(status["in_sync"] is False and status["addresses"] == [], f"one is away: {status}")
+    check(samples() == {"peerd_in_sync": "0"}, f"{samples()}")
+    check(len(laptop.json("peers")) == 2, f"one machine is shown twice: {laptop.json('peers')}")
+    check(laptop.json("sync", "--timeout", "20")["in_sync"] is False, "a sync without it is called in sync")
+    laptop.run("peers", "forget", "desk")
+    check(laptop.status()["in_sync"], "nobody waits for one that is gone")
+    for peer in (phone, laptop):
+        peer.stop()
+
+
+def test_the_port_from_which_a_machine_dials_is_not_its_address(gone):
+    laptop, desk, _ = gone
+    desk.stop()
+    # A command listens nowhere; it waits for the machine that is gone.
+    command = desk.begin("sync", "--wait", "--timeout", "60")
+    wait_until(lambda: named(laptop)["desk"]["connected"], 30, "it dials")
+    ports = {address.rsplit(":", 1)[1] for address in filter(None, [named(laptop)["desk"]["address"]])}
+    check(ports <= {desk.address.rsplit(":", 1)[1]}, f"shown as its address: {named(laptop)['desk']}")
+    command.kill()
+    command.wait()
+    laptop.stop()
 
 
 def test_a_damaged_file_of_settings_is_told(world):

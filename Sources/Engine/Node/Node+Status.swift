@@ -41,9 +41,12 @@ extension Node where Store: ~Copyable {
         )
     }
 
+    /// The addresses that lead to no machine; one of a machine that is known and away is no further one.
     private var failingAddresses: [AddressStatus] {
-        self.book.unknownAddresses.compactMap { address, unknown in
-            unknown.failure.map { AddressStatus(address: address, failure: $0) }
+        let known = Set(self.book.entries.values.lazy.filter { !$0.isForgotten }.flatMap(\.addresses))
+        return self.book.unknownAddresses.compactMap { address, unknown in
+            guard let failure = unknown.failure, failure != .unreachable || !known.contains(address) else { return nil }
+            return AddressStatus(address: address, failure: failure)
         }
         .sorted { ($0.address.host, $0.address.port) < ($1.address.host, $1.address.port) }
     }
@@ -66,11 +69,13 @@ extension Node where Store: ~Copyable {
         let isAwaited: UInt64 = sessions.contains { misses && $0.isToBeCompleted(for: age) } ? 1 : 0
         var traffic = Traffic()
         for session in sessions { traffic.add(session.traffic) }
+        // The port from which it has dialled leads nowhere.
+        let reached = latest.flatMap { $0.isDialled ? $0.address : nil }
         return PeerStatus(
             device: entry.device,
             name: entry.shownName,
             isConnected: latest != nil,
-            address: latest?.address ?? entry.addresses.first ?? entry.heardAddresses.first,
+            address: reached ?? entry.addresses.first ?? entry.heardAddresses.first,
             lastSeen: entry.lastSeen,
             clockAheadMilliseconds: latest?.clock?.millisecondsAhead(at: now),
             missingThereCount: isCompared ? missing.map { $0.there &+ isOwed }.max() : nil,

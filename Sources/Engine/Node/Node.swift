@@ -25,7 +25,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
     var own = OwnState()
     var held = HeldChanges()
     var timers = TimerTable()
-    var storeFailure: StoreError?
+    package internal(set) var storeFailure: StoreError?
     var counters = NodeCounters()
     var pastTraffic = Traffic()
     var effects: [Effect] = []

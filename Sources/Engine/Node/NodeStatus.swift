@@ -36,6 +36,7 @@ package struct PeerStatus: Hashable, Sendable {
     package var device: DeviceID
     package var name: String
     package var isConnected = false
+    /// Where it can be reached; nil if it dials, and cannot be dialled.
     package var address: NetworkAddress?
     package var lastSeen: WallTime?
     /// How far its clock is ahead of ours; nil if that is not known.

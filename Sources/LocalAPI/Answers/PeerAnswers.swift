@@ -232,8 +232,8 @@ package struct PeerList: Answer {
 /// How far the exchange is.
 struct SyncStatusAnswer: Answer {
     var inSync: Bool
-    /// Changes that others lack.
-    var pending: Int
+    /// Changes that others lack; nil if nobody knows, since one is away.
+    var pending: Int?
     var peers: [PeerAnswer]
     var waiting: [WaitAnswer]
 }

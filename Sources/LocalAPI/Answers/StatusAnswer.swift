@@ -78,10 +78,22 @@ package struct StatusAnswer: Answer {
 }
 
 extension NodeStatus {
-    /// Whether all who are there hold the same, and all of it is in force here and there.
+    /// Whether all machines are known to hold the same, and all of it is in force here and there.
+    ///
+    /// Of one that is away nobody knows what it has written; take it off the list if it is gone.
     var isInSync: Bool {
-        let online = self.peers.filter(\.isConnected)
-        return !online.isEmpty && online.allSatisfy { $0.isInSync && $0.holdsUntil == nil } && self.waits.isEmpty
+        !self.peers.isEmpty && self.waits.isEmpty
+            && self.peers.allSatisfy { $0.isConnected && $0.isInSync && $0.holdsUntil == nil }
+    }
+
+    /// The changes that other machines lack, each counted for each of them; nil if nobody knows, since one is away.
+    var pendingCount: Int? {
+        var sum: UInt64 = 0
+        for peer in self.peers {
+            guard let count = peer.missingThereCount else { return nil }
+            sum = sum.addingReportingOverflow(count).partialValue
+        }
+        return Int(clamping: sum)
     }
 }
 

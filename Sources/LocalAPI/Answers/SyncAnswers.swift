@@ -20,9 +20,8 @@ package struct SyncAnswer: Answer {
         self.pulled = state.traffic.pulledOperationCount
         self.traffic = TrafficAnswer(state.traffic)
         (self.isAlone, self.shortcoming) = (state.status.isAlone, state.shortcoming)
-        // Whether a machine that is there holds what is in force here counts, too.
-        let isHeldThere = state.connected.contains { $0.holdsUntil != nil }
-        self.inSync = self.shortcoming == nil && state.status.waits.isEmpty && !isHeldThere
+        // The sync of those that answer is done as it was asked for, and others may lack everything.
+        self.inSync = self.shortcoming == nil && state.status.isInSync
         self.interrupted = !state.departed.isEmpty
         self.waiting = state.status.waits.map { WaitAnswer($0) }
         self.peers = state.status.peers.map { PeerAnswer($0) }

@@ -22,7 +22,9 @@ final class LiveSession: Sendable {
     private let subscriptions = Mutex<[Int: Credit]>([:])
 
     private static let authenticationPatience = Duration.seconds(10)
+    /// How long a status lasts at least, and how long until it is looked at again if nothing happens.
     private static let statusInterval = Duration.milliseconds(250)
+    private static let statusPatience = Duration.seconds(20)
     private static let creditInitially = 16
 
     init(_ service: APIService, _ socket: LiveSocket, isLetIn: Bool, letIn: @escaping @Sendable () -> Void) {
@@ -209,15 +211,22 @@ final class LiveSession: Sendable {
 
     private func watch(_ id: JSON, _ credit: Credit) async throws {
         var last: StatusAnswer?
+        var known: (counts: WorkspaceCounts, mark: ReadMark?)?
         while await credit.use() {
-            var status = try await self.workspace.status(self.service.server)
-            while status == last {
+            while true {
+                let eventCount = await self.workspace.eventCount()
+                let counted = try await self.workspace.counts(unlessUnchangedSince: known)
+                let status = try await self.workspace.status(self.service.server, counted.counts)
+                known = counted
+                if status != last {
+                    last = status
+                    try await self.send(LiveStatus(id: Self.number(id), status: status))
+                    try await Task.sleep(for: Self.statusInterval)
+                    break
+                }
+                await self.workspace.waitForEvent(beyond: eventCount, atMost: Self.statusPatience)
                 try await Task.sleep(for: Self.statusInterval)
-                status = try await self.workspace.status(self.service.server)
             }
-            last = status
-            try await self.send(LiveStatus(id: Self.number(id), status: status))
-            try await Task.sleep(for: Self.statusInterval)
         }
     }
 

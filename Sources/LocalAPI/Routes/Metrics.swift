@@ -35,6 +35,13 @@ package final class Metrics: Sendable {
         gauge("peers", "Other machines of the workspace.", node.peers.count)
         gauge("peers_connected", "Machines with a connection.", node.peers.count(where: \.isConnected))
         gauge(
+            "in_sync",
+            "1 if all machines are known to have the same changes, and all are in force; 0 also while one is away.",
+            node.isInSync ? 1 : 0
+        )
+        let pending = node.pendingCount.map { [(labels: "", value: "\($0)")] } ?? []
+        metric("pending_changes", "gauge", "Changes that others lack; no sample while one is away.", pending)
+        gauge(
             "waiting_changes",
             "Changes that are stored and not in force.",
             node.waits.reduce(0) { $0 + $1.changeCount }

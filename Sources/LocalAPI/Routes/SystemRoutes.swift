@@ -10,7 +10,7 @@ struct SystemRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/healthz", query: .any) { _ in HealthAnswer() },
+            Route(.GET, "/healthz", query: .any) { _ in try await self.health() },
             Route(.GET, "/metrics", query: .any) { _ in try await self.showMetrics() },
             Route(.GET, "/api/server-info") { _ in
                 ServerInfo(self.server, try await self.workspace.nodeStatus())
@@ -20,6 +20,17 @@ struct SystemRoutes: Sendable {
             Route(.GET, "/api/peers") { _ in try await self.peers() },
             Route(.POST, "/api/invites") { _ in try await self.invite() },
         ]
+    }
+
+    /// Anybody may ask, so it costs nothing and tells no more than whether something is wrong.
+    private func health() async throws -> HealthAnswer {
+        guard try await self.workspace.storeFails() else { return HealthAnswer() }
+        throw Problem(
+            .serviceUnavailable,
+            "store-failing",
+            "The last write to the disk failed.",
+            advice: "“peerd status” says why."
+        )
     }
 
     private func peers() async throws -> PeerList {
@@ -32,12 +43,9 @@ struct SystemRoutes: Sendable {
 
     private func syncStatus() async throws -> SyncStatusAnswer {
         let status = try await self.workspace.nodeStatus()
-        let pending = status.peers.reduce(UInt64(0)) { sum, peer in
-            sum.addingReportingOverflow(peer.missingThereCount ?? 0).partialValue
-        }
         return SyncStatusAnswer(
             inSync: status.isInSync,
-            pending: Int(clamping: pending),
+            pending: status.pendingCount,
             peers: status.peers.map { PeerAnswer($0) },
             waiting: status.waits.map { WaitAnswer($0) }
         )
@@ -103,10 +111,11 @@ package struct ServerDescription: Sendable {
 }
 
 extension Workspace {
-    func status(_ server: ServerDescription) async throws -> StatusAnswer {
-        StatusAnswer(
+    func status(_ server: ServerDescription, _ counts: WorkspaceCounts? = nil) async throws -> StatusAnswer {
+        let current = if let counts { counts } else { try await self.counts() }
+        return StatusAnswer(
             try await self.nodeStatus(),
-            try await self.counts(),
+            current,
             try await self.branchesDeletedElsewhere(),
             listen: server.listen,
             self.backupStatus()

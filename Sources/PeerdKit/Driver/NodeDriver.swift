@@ -10,6 +10,9 @@ package actor NodeDriver {
     private let inbox: NodeInbox
     /// For those who wait for changes.
     private let bell: CommitBell
+    /// Rings after whatever may have changed what ``status()`` says; counts such events.
+    nonisolated let eventBell = CommitBell()
+    private(set) var eventCount: Int64 = 0
     private var transport: TCPTransport?
     private var beacons: BeaconTransport?
     private(set) var dialsPeers: Bool
@@ -102,6 +105,7 @@ package actor NodeDriver {
             answer.resume(returning: .failure(.store(Self.stopping)))
         }
         self.node = nil
+        self.eventBell.close()
     }
 
     /// Has the state compared anew when another program has written to the database, which it should not have.
@@ -183,6 +187,8 @@ package actor NodeDriver {
     private func handle(_ event: Event) {
         guard let effects = self.node?.handle(event, at: SystemClock.now()) else { return }
         for effect in effects { self.perform(effect) }
+        // A timer goes off for whoever asks for the status, too.
+        if case .timer = event, effects.isEmpty {} else { self.ringEventBell() }
         self.rememberDevices()
         self.ringBell()
         self.setAlarm()
@@ -195,6 +201,11 @@ package actor NodeDriver {
         guard self.dialsPeers, now.monotonicMilliseconds >= self.nextMemory else { return }
         self.nextMemory = now.monotonicMilliseconds + Self.memoryIntervalMilliseconds
         self.node?.rememberDevices(at: now)
+    }
+
+    private func ringEventBell() {
+        self.eventCount += 1
+        self.eventBell.ring(self.eventCount)
     }
 
     /// Wakes those who wait for changes, if there are some and something has changed.
@@ -360,7 +371,10 @@ package actor NodeDriver {
         _ body: (inout Node<SQLiteStore>) throws(StoreError) -> Result
     ) throws -> Result {
         // What the node noticed is told, too.
-        defer { self.handle(.timer) }
+        defer {
+            self.handle(.timer)
+            self.ringEventBell()
+        }
         return try self.asking(body)
     }
 
@@ -383,6 +397,9 @@ package actor NodeDriver {
         self.handle(.timer)
         return try self.asking { node throws(StoreError) in try node.status(at: SystemClock.now()) }
     }
+
+    /// Whether the last write to the disk failed.
+    package var storeFails: Bool { self.node?.storeFailure != nil }
 
     /// Keeps an address to dial.
     package func add(_ address: NetworkAddress) {
@@ -407,6 +424,7 @@ package actor NodeDriver {
     /// Returns false if it is connected.
     package func forget(_ device: DeviceID) throws -> Bool {
         let isForgotten = try self.asking { node throws(StoreError) in try node.forget(device) }
+        self.ringEventBell()
         self.inbox.ring()
         return isForgotten
     }

@@ -13,6 +13,43 @@ extension Workspace {
         }
     }
 
+    /// The number of events so far that may have changed the status of the node.
+    package func eventCount() async -> Int64 { (try? await self.driver().eventCount) ?? 0 }
+
+    /// Returns when there was an event behind so many, and after a while at the latest: clocks and files tell nobody
+    /// when they change.
+    package func waitForEvent(beyond count: Int64, atMost patience: Duration) async {
+        let bell = try? self.driver().eventBell
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Task.sleep(for: patience) }
+            if let bell { group.addTask { await bell.wait(beyond: count, since: bell.silentCount) } }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Counts what the database holds, unless nothing was committed since it was counted before.
+    ///
+    /// - Complexity: O(*n* + *c*) for *n* objects and *c* candidates for conflicts; O(1) if nothing was committed.
+    package func counts(
+        unlessUnchangedSince known: (counts: WorkspaceCounts, mark: ReadMark?)?
+    ) async throws -> (counts: WorkspaceCounts, mark: ReadMark?) {
+        let answer = try self.readers.readAtOnce(unlessUnchangedSince: known?.mark) { transaction in
+            try WorkspaceCounts(in: &transaction)
+        }
+        switch (answer, known) {
+        case (.content(let counts, let mark), _): return (counts, mark)
+        case (.unchanged, let known?): return known
+        default: return (try await self.counts(), nil)
+        }
+    }
+
+    /// Whether the last write to the disk failed; costs nothing.
+    package func storeFails() async throws -> Bool {
+        guard self.runtime != nil else { return false }
+        return try await self.driver().storeFails
+    }
+
     /// Returns an object, at once on the caller's thread; nil if that is not possible now.
     ///
     /// `mark`: that of an earlier answer. The object of the answer is nil if it does not exist.

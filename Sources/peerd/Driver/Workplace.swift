@@ -142,6 +142,13 @@ extension DirectoryPaths {
 
     /// Whether a daemon runs that serves the directory; it may have been started a moment ago.
     var hasDaemonSoon: Bool {
-        get async throws { try await self.answerOfDaemon(APIRequest(.get, "healthz")) as HealthAnswer? != nil }
+        get async throws {
+            do {
+                return try await self.answerOfDaemon(APIRequest(.get, "healthz")) as HealthAnswer? != nil
+            } catch is Problem {
+                // It says that something is wrong.
+                return true
+            }
+        }
     }
 }
