@@ -267,6 +267,10 @@ def test_a_body_that_waits_to_be_asked_for(entry, get):
             if end:
                 check(connection.read().status == 204, "an empty body after 100")
         check(entry.get("/healthz") and entry.ask("GET", path).status == status, f"{status}: begun without its body")
+    with entry.connect() as connection:
+        # To a client of HTTP/1.0 that would be the answer.
+        connection.send(request_bytes("POST", "/api/objects", expects, version="HTTP/1.0") + body)
+        check(connection.read(skips_continue=False).status == 201, "100 Continue is sent to HTTP/1.0")
     if entry.name == "loopback":
         with entry.connect() as connection:
             connection.send(request_bytes("POST", "/api/objects", [entry.fields[0], *expects[2:]]))

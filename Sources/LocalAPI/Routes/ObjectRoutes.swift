@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import Engine
 internal import FileServing
 internal import NIOHTTP1
 internal import PeerdKit
@@ -171,21 +172,35 @@ struct ObjectRoutes: Sendable {
         let branch = try await request.branch(in: self.workspace)
         let batch = EditBatch([.create(creation)])
         let (created, receipt) = try await batch.writeWithReceipt(to: self.workspace, on: branch)
-        if request.wantsReceipt, let id = created.first {
-            return Shaped(Response(.created, ReceiptAnswer(receipt, id)))
+        guard let id = created.first else { throw Problem.invalid("Nothing was created.") }
+        var response = await self.answer(to: request, receipt, id, on: branch, .created)
+        if !request.wantsReceipt {
+            let place = branch.map { "?at=\(Moment.branch($0))" } ?? ""
+            response.headers.add(name: "Location", value: "/api/objects/\(id)\(place)")
         }
-        guard let id = created.first, let object = try await self.object(id, on: branch) else {
-            throw Problem.noSuchObject("The object was deleted as soon as it was created.")
-        }
-        var response = self.answer(ObjectText(object), to: request.head, .created)
-        let place = branch.map { "?at=\(Moment.branch($0))" } ?? ""
-        response.headers.add(name: "Location", value: "/api/objects/\(id)\(place)")
         return Shaped(response)
     }
 
-    private func object(_ id: ObjectID, on branch: BranchID?) async throws -> Object? {
-        guard let branch else { return try await self.workspace.object(id) }
-        return try await self.workspace.object(id, at: .branch(branch))
+    /// The answer to a write that is on the disk: the object as it is now, or the receipt.
+    ///
+    /// Whatever goes wrong from here on, it was written: an error would have the client write it again. So the receipt
+    /// is the answer as well if the object cannot be read, or is gone already; the header says so.
+    private func answer(
+        to request: Request,
+        _ receipt: WriteReceipt,
+        _ id: ObjectID,
+        on branch: BranchID?,
+        _ status: HTTPResponseStatus = .ok
+    ) async -> Response {
+        let moment = branch.map { Moment.branch($0) }
+        if !request.wantsReceipt,
+            let object = try? await ObjectLookup.object(id.description, in: self.workspace, at: moment)
+        {
+            return self.answer(ObjectText(object), to: request.head, status)
+        }
+        var response = Response(status, ReceiptAnswer(receipt, id))
+        if !request.wantsReceipt { response.headers.add(name: "Preference-Applied", value: "return=minimal") }
+        return response
     }
 
     private func patch(_ request: Request) async throws -> Edited {
@@ -252,13 +267,10 @@ struct ObjectRoutes: Sendable {
             // It may change before the write begins, so the write looks again.
             batch.conditions = try self.conditions(request, object, name)
         }
+        // Behind the write it may be impossible to read what an abbreviation stands for.
+        let id = try await ObjectLookup.id(name, in: self.workspace, at: moment)
         let receipt = try await batch.writeWithReceipt(to: self.workspace, on: branch).receipt
-        if request.wantsReceipt {
-            let id = try await ObjectLookup.id(name, in: self.workspace, at: moment)
-            return Shaped(Response(ReceiptAnswer(receipt, id)))
-        }
-        let object = try await ObjectLookup.object(name, in: self.workspace, at: moment)
-        return Shaped(self.answer(ObjectText(object), to: request.head))
+        return Shaped(await self.answer(to: request, receipt, id, on: branch))
     }
 
     /// The versions that a write needs, if its request names some.

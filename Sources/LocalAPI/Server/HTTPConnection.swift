@@ -150,7 +150,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         self.unbegun = (request, head)
         self.body = BodyPieces(of: context.channel)
         self.arm(APILimits.stallSeconds, context)
-        if head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
+        // A client of HTTP/1.0 takes the first status line for that of the answer (RFC 9110 §10.1.1).
+        if head.version == .http1_1, head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
             context.writeAndFlush(
                 self.wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
                 promise: nil
