@@ -3,7 +3,8 @@
 export type ID = string;
 /** A position in the history of a scope. Opaque: store it, pass it back as `since`. */
 export type Token = string;
-export type Value = null | boolean | number | string | Value[] | { [name: string]: Value };
+/** An integer beyond 2^53 is a bigint, and written as it is. */
+export type Value = null | boolean | number | bigint | string | Value[] | { [name: string]: Value };
 export type Properties = { [name: string]: Value };
 /** Ends what it belongs to. May be called more than once. */
 export type Stop = () => void;

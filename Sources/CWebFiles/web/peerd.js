@@ -454,7 +454,7 @@ class Workspace {
     }
     if (!response.ok) throw this.#owned(problemOf(response, text));
     if (as === "text") return text;
-    return text === "" ? null : JSON.parse(text);
+    return text === "" ? null : parseJSON(text);
   }
 
   /** Tries to reconnect now instead of at `retryAt`. */
@@ -506,7 +506,7 @@ class Workspace {
     this.#clearTimer("silence");
     let message;
     try {
-      message = JSON.parse(data);
+      message = parseJSON(data);
     } catch (cause) {
       return this.#report(new PeerdProblem({ code: "bad-message", detail: "The daemon sent no JSON." }, { cause }));
     }
@@ -854,6 +854,24 @@ const unauthorizedProblem = reason => new PeerdProblem({
   code: "unauthorized", status: 401, detail: reason || "The daemon does not know this page.",
   advice: "Run \"peerd open\" on this machine.",
 });
+
+/**
+ * Reads JSON with every integer as it is: one that a number cannot hold becomes a BigInt, and is written as it was.
+ *
+ * A browser that does not tell how a number was written (before 2023 to 2025) rounds it.
+ */
+function parseJSON(text) {
+  // Almost no text has one, and to look at each number costs more than to read them.
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_, value, context) => {
+    if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+    const source = context?.source ?? "";
+    return /^-?\d+$/.test(source) && BigInt.asIntN(64, BigInt(source)) === BigInt(source) ? BigInt(source) : value;
+  });
+}
+
+// Without it JSON.stringify throws.
+if (JSON.rawJSON) BigInt.prototype.toJSON ??= function toJSON() { return JSON.rawJSON(String(this)); };
 
 function problemOf(response, text) {
   try {

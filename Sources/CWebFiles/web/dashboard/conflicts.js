@@ -114,10 +114,10 @@ function content(version) {
 }
 
 function withoutEffect(move) {
-  const parent = move.parent ?? move.move?.parent;
+  const { parent } = move.move.content;
   return h("section.card", {},
     h("div.card-head", {},
       h("h2", {}, objectLink(move.object, { withID: true })), chip("move without effect", "warning")),
-    h("p", {}, "It was moved", parent ? [" below ", objectLink(parent)] : null, " while another move made that a ",
+    h("p", {}, "It was moved ", parent === null ? "to the top level" : ["below ", objectLink(parent)], " while another move made that a ",
       "circle. It stays where it is; move it again if it belongs there."));
 }

@@ -2,18 +2,20 @@
 
 import { chip, fill, foreign, h, icon } from "./dom.js";
 import { isSame, propertyNames } from "./past.js";
-import { shownValue } from "./properties.js";
+import { Beginning, shownValue } from "./properties.js";
 import { typeOf } from "./text.js";
 
 export class PastProperties {
   #list = h("ul.properties", { "aria-label": "Properties of then" });
   #none = h("p.muted", {}, "It had no properties.");
   #restore;
+  #drawn;
+  #beginning = new Beginning(() => this.draw(...this.#drawn));
 
   /** @param restore called with the name of a property, and the button that asked for it */
   constructor(restore) {
     this.#restore = restore;
-    this.element = h("div", {}, this.#list, this.#none);
+    this.element = h("div", {}, this.#list, this.#beginning.element, this.#none);
   }
 
   /**
@@ -23,14 +25,18 @@ export class PastProperties {
    * @returns how many differ
    */
   draw(then, now) {
+    this.#drawn = [then, now];
     const names = propertyNames(then, now);
     this.#none.hidden = names.length > 0;
-    const differing = names.filter(name => now !== null && !isSame(name, then, now));
+    const differing = new Set(names.filter(name => now !== null && !isSame(name, then, now)));
+    // What differs is what somebody looks for.
+    const shown = this.#beginning.of([...names.filter(name => differing.has(name)),
+      ...names.filter(name => !differing.has(name))]).sort();
     const focused = this.#list.contains(document.activeElement)
       && document.activeElement.closest("li").dataset.property;
-    fill(this.#list, names.map(name => this.#row(name, then, now, differing.includes(name))));
+    fill(this.#list, shown.map(name => this.#row(name, then, now, differing.has(name))));
     if (focused !== false) this.#focus(focused);
-    return differing.length;
+    return differing.size;
   }
 
   /** The focus stays with a property, also when there is nothing left to restore. */

@@ -108,23 +108,50 @@ function valueEditor(kind, raw) {
   };
 }
 
+/** How many properties are shown at first: any machine can write objects that have thousands. */
+const SHOWN_AT_FIRST = 100;
+
+/** Shows the beginning of a list, and more of it each time it is asked. */
+export class Beginning {
+  #count = SHOWN_AT_FIRST;
+  #button = h("button.quiet", { type: "button", hidden: true });
+
+  /** @param changed called when there is to be more */
+  constructor(changed) {
+    this.element = this.#button;
+    this.#button.onclick = () => {
+      this.#count *= 4;
+      changed();
+    };
+  }
+
+  of(names) {
+    const rest = names.length - this.#count;
+    this.#button.hidden = rest <= 0;
+    fill(this.#button, `Show more (${rest.toLocaleString("en")} of ${names.length.toLocaleString("en")} are not shown)`);
+    return names.slice(0, this.#count);
+  }
+}
+
 /** The list of properties; `update(object)` keeps it live without touching what is being edited. */
 export class PropertyList {
   #object = null;
   #rows = new Map();
   #list = h("ul.properties", { "aria-label": "Properties" });
   #none = h("p.muted", {}, "No properties yet.");
+  #beginning = new Beginning(() => this.update(this.#object));
 
   constructor() {
-    this.element = h("div", {}, this.#list, this.#none, this.#newPropertyForm());
+    this.element = h("div", {}, this.#list, this.#beginning.element, this.#none, this.#newPropertyForm());
   }
 
   update(object) {
     this.#object = object;
-    const names = Object.keys(object.properties).sort();
+    const names = this.#beginning.of(Object.keys(object.properties).sort());
+    const shown = new Set(names);
     this.#none.hidden = names.length > 0;
     for (const [name, row] of this.#rows) {
-      if (name in object.properties || row.isEditing) continue;
+      if (shown.has(name) || row.isEditing) continue;
       row.element.remove();
       this.#rows.delete(name);
     }

@@ -86,7 +86,7 @@ export function numberText(value) {
   return isRounded(value) ? `about ${value}` : String(value);
 }
 
-export const isNumber = value => typeof value === "number" || value instanceof ExactNumber;
+export const isNumber = value => ["number", "bigint"].includes(typeof value) || value instanceof ExactNumber;
 
 /** The word for the type of a value. */
 export function typeOf(value) {
