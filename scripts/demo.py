@@ -99,7 +99,7 @@ class Demo:
         for peer in (self.desk, self.phone):
             line = invite_line(self.laptop)
             say(f"laptop$ peerd invite\n{line}")
-            say(f"{peer.name}$ peerd join {line[:24]}...")
+            say(f"{peer.name}$ peerd join     # asks for the line")
             say(peer.run("join", "--name", peer.name, line))
         self.laptop.stop()
         self.peers = [self.laptop, self.desk, self.phone]

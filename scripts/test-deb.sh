@@ -44,7 +44,7 @@ inside peerd init --dir /root/laptop --name laptop
 # Not by the function, whose process would end in the place of the daemon.
 "${jail[@]}" peerd run --dir /root/laptop --listen 127.0.0.1:7400 > "$root/laptop.log" 2>&1 & pids+=($!)
 wait_for inside peerd invite --dir /root/laptop
-inside peerd join --dir /root/desk --name desk "$(inside peerd invite --dir /root/laptop)"
+inside peerd invite --dir /root/laptop | inside peerd join --dir /root/desk --name desk
 "${jail[@]}" peerd run --dir /root/desk --listen 127.0.0.1:7401 > "$root/desk.log" 2>&1 & pids+=($!)
 script -qec "chroot $root env -i /usr/bin/peerd invite --dir /root/laptop" /dev/null | grep '▀' > /dev/null ||
     { echo "test-deb: no QR code is drawn on a terminal" >&2; exit 1; }

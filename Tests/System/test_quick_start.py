@@ -15,7 +15,7 @@ PASTE_SECONDS = 60
 
 
 def blocks():
-    """The code of the quick start: for the first machine, for the second one, and for either."""
+    """The code of the quick start: for the first machine, for the second one to join and to run, and for either."""
     text = README.read_text().split("\n## Quick start\n")[1].split("\n## ")[0]
     found, block = [], []
     for line in text.splitlines() + [""]:
@@ -24,7 +24,7 @@ def blocks():
         elif block:
             found.append("\n".join(block))
             block = []
-    check(len(found) == 3, f"the quick start has {len(found)} blocks of code, and not 3")
+    check(len(found) == 4, f"the quick start has {len(found)} blocks of code, and not 4")
     return found
 
 
@@ -66,12 +66,15 @@ class Machine:
 
 @pytest.mark.parametrize("turn", range(3))
 def test_the_quick_start_works_as_a_paste(world, turn):
-    first_block, second_block, either_block = blocks()
+    first_block, join_block, run_block, either_block = blocks()
     check("peerd run" in first_block and "peerd invite" in first_block, "the first block starts and invites")
     laptop, desk = Machine(world.root / "laptop"), Machine(world.root / "desk")
     world.closers += [laptop.end, desk.end]
     line = re.search(r"^peerd:1:\S+$", laptop.paste(first_block), re.M)
     check(line, "the first machine prints an invite")
-    desk.paste(second_block.replace("peerd:1:…", line.group()))
+    # What asks for the line takes the next one that is pasted.
+    check(join_block.startswith("peerd join") and "peerd:1" not in join_block, join_block)
+    desk.paste(f"{join_block}\n{line.group()}")
+    desk.paste(run_block)
     output = desk.paste(either_block)
     check("Buy seeds" in output, f"the tree shows the note: {output}")

@@ -3,6 +3,7 @@ send."""
 
 import json
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -122,3 +123,23 @@ def test_what_no_client_may_send_ends_the_connection(entry, subtests):
                 frames.send(**step)
             check(frames.close_code() == code, f"{what}: not {code}")
     check(entry.count(type="broken") == 0, "a broken message was carried out")
+
+
+def test_a_page_that_watches_the_status_wakes_nobody_while_nothing_happens(entry, frames):
+    """It counts the times that a thread of the daemon began to wait, from the first ping of the server to the second."""
+    process = f"/proc/{entry.peer.process.pid}/task"
+
+    def wait_count():
+        lines = [line for path in Path(process).glob("*/status") for line in path.read_text().splitlines()]
+        return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
+
+    def read_to_ping():
+        while (frame := frames.read())[0] != PING:
+            check(frame[0] == TEXT, f"{frame}")
+        frames.send(PONG, frame[1])
+        return wait_count()
+
+    frames.send(TEXT, b'{"type":"watch","id":1,"what":"status","credit":1000}')
+    count = -read_to_ping() + read_to_ping()
+    # Four times a second makes 700; the watch for other writers, which costs little, some dozens.
+    check(count < 350, f"{count} times")
