@@ -72,6 +72,11 @@ struct SourceDirectory: ~Copyable {
                 advice: "Stop the program that uses it, and try again."
             )
         }
+        do throws(StoreError) {
+            if let damage = try LogDamage.find(in: copy.databasePath) { throw damage.refusal }
+        } catch {
+            throw PeerdError(error)
+        }
         try FileCopy.write(self.lockContent, to: copy.paths.lock)
     }
 }

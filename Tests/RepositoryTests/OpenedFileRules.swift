@@ -7,6 +7,8 @@ enum OpenedFileRules {
     static let places: [String: String] = [
         "Sources/Persistence/Files/RegularFile.swift": "what the others name here, by one rule",
         "Sources/Persistence/Store/DataDirectory.swift": "the lock file, and the directory",
+        "Sources/Persistence/Database/LogFrames.swift": "the log of a database",
+        "Sources/Persistence/Store/DamagedFiles.swift": "new copies, and the log of a database that is closed",
         "Sources/Persistence/Store/SQLiteStore+Scratch.swift": "the lock file of a scratch directory",
         "Sources/PeerdKit/Directory/PrivateFile.swift": "new files, folders, and what others name here",
         "Sources/PeerdKit/Directory/NamelessFile.swift": "new files without a name",

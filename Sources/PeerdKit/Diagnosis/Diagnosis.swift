@@ -221,7 +221,21 @@ extension Diagnosis {
                 "run: chmod \(String(mode, radix: 8)) \(path)"
             )
         }
+        self.checkKeptFiles(paths)
         if isPrivate { self.add(.ok, "permissions", "only you can access \(paths.directory)") }
+    }
+
+    /// Says nothing if no log of the database was ever found damaged, or its files were looked at and taken away.
+    private mutating func checkKeptFiles(_ paths: DirectoryPaths) {
+        for copy in DamagedFiles.kept(in: paths.directory) {
+            let detail =
+                "it was found damaged, and writes may be missing here; the files as they were: \(copy), \(copy)-wal"
+            let advice = """
+                sync with all machines, compare with them or with a backup, then move the two files away; they hold \
+                what was erased since, too
+                """
+            self.add(.problem, "write-ahead log", detail, advice)
+        }
     }
 
     /// Reports properties of which a value is in force or in conflict that has not come here.

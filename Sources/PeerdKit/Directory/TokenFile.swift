@@ -38,6 +38,13 @@ package struct TokenFile {
         return file
     }
 
+    /// Accepts no database that is there: whoever opens it next goes on under a new replica id.
+    package static func acceptNone(_ paths: DirectoryPaths) throws {
+        guard var entropy = EntropyStream(seed: SystemEntropy.seed()) else { throw PeerdError.noRandomness }
+        let (none, path) = (entropy.bytes(self.tokenByteCount), paths.token)
+        try TokenFile(accepted: [], next: none, path: path, isRenewed: true).settle()
+    }
+
     /// To be called when the next token is durably in the database.
     package func settle() throws {
         if self.isRenewed { try self.write([self.next]) }

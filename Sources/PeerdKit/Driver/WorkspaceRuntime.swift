@@ -65,7 +65,7 @@ package struct WorkspaceRuntime: Sendable {
         _ stopsWaiting: () async throws -> Bool,
         participation: () async throws -> Participation?
     ) async throws -> WorkspaceRuntime {
-        let store = try await self.openStore(paths, until: end, stopsWaiting)
+        let store = try await self.openStore(paths, until: end, report, stopsWaiting)
         let participation = try await participation()
         let discovers = participation?.discovers ?? false
         let token = try TokenFile.open(paths, renews: mayWrite)
@@ -157,6 +157,7 @@ package struct WorkspaceRuntime: Sendable {
     private static func openStore(
         _ paths: DirectoryPaths,
         until end: ContinuousClock.Instant,
+        _ report: @Sendable (Notice) -> Void,
         _ stopsWaiting: () async throws -> Bool
     ) async throws -> sending SQLiteStore {
         let origin = try KeyFile.load(paths).origin
@@ -164,7 +165,10 @@ package struct WorkspaceRuntime: Sendable {
         var patience = ContinuousClock.now + self.lockPatience
         while true {
             do throws(StoreError) {
-                return try SQLiteStore(directory: paths.directory, origin: origin)
+                return try SQLiteStore(directory: paths.directory, origin: origin) { damage throws(StoreError) in
+                    let copy = try self.keepFiles(paths)
+                    report(.storeFailed(.damaged(damage.sentence(copy: copy))))
+                }
             } catch {
                 guard case .locked = error else { throw PeerdError(error) }
                 let (now, current) = (ContinuousClock.now, DirectoryLock.holder(paths))
@@ -180,6 +184,41 @@ package struct WorkspaceRuntime: Sendable {
             }
             try await Task.sleep(for: self.lockInterval)
         }
+    }
+}
+
+extension WorkspaceRuntime {
+    /// Keeps the files of a database whose log is damaged, and sees to it that none of its sequence numbers is used
+    /// again, also if this process ends now.
+    ///
+    /// - Returns: the path of the copy of the database.
+    private static func keepFiles(_ paths: DirectoryPaths) throws(StoreError) -> String {
+        let copy = try DamagedFiles.keep(in: paths.directory)
+        do {
+            try TokenFile.acceptNone(paths)
+        } catch {
+            throw .unavailable((error as? PeerdError)?.message ?? "\(error)")
+        }
+        return copy
+    }
+}
+
+extension LogDamage {
+    /// Says what was found, and what becomes of it.
+    fileprivate func sentence(copy: String) -> String {
+        let outcome =
+            if self.isInDatabase {
+                "The database itself has all that was written."
+            } else {
+                """
+                What was written behind it is not here any more; what other machines have of that comes back with the \
+                next sync.
+                """
+            }
+        return """
+            the write-ahead log is not what was written, from frame \(self.frame) of \(self.lastFrame) on. \(outcome) \
+            The files as they were found are kept as \(copy) and \(copy)-wal
+            """
     }
 }
 

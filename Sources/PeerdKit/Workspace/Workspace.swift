@@ -114,10 +114,20 @@ public final class Workspace: Sendable {
             let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: true, report: { _ in })
             return Workspace(paths, identity, runtime: runtime)
         case .readOnly:
+            try self.requireWholeLog(paths)
             let workspace = Workspace(paths, identity, runtime: nil)
             // What is wrong with the database shows now, and not with the first question.
             _ = try await workspace.reading { transaction in transaction.segmentCount }
             return workspace
+        }
+    }
+
+    /// Stops what would have SQLite forget what lies behind a damage in its log.
+    private static func requireWholeLog(_ paths: DirectoryPaths) throws {
+        do throws(StoreError) {
+            try SQLiteStore.requireWholeLog(directory: paths.directory)
+        } catch {
+            throw PeerdError(error)
         }
     }
 

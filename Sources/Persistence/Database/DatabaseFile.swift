@@ -17,11 +17,14 @@ final class DatabaseFile {
     private static let originFact = "origin"
 
     /// Opens the database, or makes one if an origin is given.
+    ///
+    /// `whenDamaged`: see ``SQLiteStore``.
     init(
         directory path: String,
         fileName: String,
         origin: Hash256?,
-        configuration: StoreConfiguration
+        configuration: StoreConfiguration,
+        whenDamaged: (LogDamage) throws(StoreError) -> Void
     ) throws(StoreError) {
         try DataDirectory.requireRegularDatabase(path + "/" + fileName)
         let exists = try Schema.examine(path: path + "/" + fileName)
@@ -31,6 +34,11 @@ final class DatabaseFile {
         let directory = try DataDirectory(path: path, waitsForDisk: configuration.waitsForDisk)
         self.directory = directory
         self.endedUncleanly = directory.endedUncleanly
+        if configuration.waitsForDisk, let damage = try LogDamage.find(in: path + "/" + fileName) {
+            try whenDamaged(damage)
+            // What SQLite would take from the log is older than what the database has.
+            if damage.isInDatabase { try directory.empty(fileName + "-wal") }
+        }
         self.path = try directory.prepareFile(fileName)
         let (connection, stored) = try DatabaseFile.open(
             self.path,

@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 import Glibc
 
 /// The directory that holds a workspace, kept from every other process as long as this object lives.
@@ -66,6 +66,13 @@ final class DataDirectory {
         return path
     }
 
+    /// Cuts off all that is in a file.
+    func empty(_ name: String) throws(StoreError) {
+        let path = self.path + "/" + name
+        try Self.requireRegular(path)
+        guard truncate(path, 0) == 0 else { throw Self.failure("\(path) cannot be written") }
+    }
+
     /// The length of a file; nil if there is no such file.
     ///
     /// The file is not opened.
@@ -125,20 +132,41 @@ final class DataDirectory {
         return String(decoding: bytes.prefix(max(0, count)).filter { $0 >= 0x20 }, as: UTF8.self)
     }
 
-    private static func sync(directory path: String) throws(StoreError) {
+    static func sync(directory path: String) throws(StoreError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw self.failure("\(path) cannot be opened") }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw self.failure("\(path) cannot be written") }
     }
 
-    private static func failure(_ sentence: String) -> StoreError {
+    static func failure(_ sentence: String) -> StoreError {
         let code = errno
         switch code {
         case ENOSPC, EDQUOT: return .diskFull
         case EIO: return .inputOutput("\(sentence): \(SystemError.text(code)).")
         default: return .unavailable("\(sentence): \(SystemError.text(code)).")
         }
+    }
+}
+
+extension SQLiteStore {
+    /// Throws if the log of a directory's database is damaged, which only whoever opens the store can deal with.
+    ///
+    /// While a process has the store, that has looked, and the log changes.
+    package static func requireWholeLog(directory: String) throws(StoreError) {
+        try DataDirectory.unlessInUse(directory) { () throws(StoreError) in
+            if let damage = try LogDamage.find(in: "\(directory)/\(self.fileName)") { throw damage.refusal }
+        }
+    }
+}
+
+extension DataDirectory {
+    /// Does something while no process has the directory; nothing if one has it.
+    fileprivate static func unlessInUse(_ path: String, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+        guard let lock = try? RegularFile("\(path)/\(self.lockFileName)") else { return try body() }
+        guard flock(lock.descriptor, LOCK_SH | LOCK_NB) == 0 else { return }
+        defer { flock(lock.descriptor, LOCK_UN) }
+        try body()
     }
 }
 

@@ -46,7 +46,7 @@ extension SQLiteStore {
         }
     }
 
-    private static func names(in directory: String) -> [String] {
+    static func names(in directory: String) -> [String] {
         guard let entries = opendir(directory) else { return [] }
         defer { closedir(entries) }
         var names: [String] = []

@@ -17,16 +17,21 @@ package struct SQLiteStore: NodeStore, ~Copyable {
     ///
     /// The origin is the hash before every replica's first change. With it the directory and the database are made if
     /// there are none; without it they must exist.
+    ///
+    /// `whenDamaged`: called before SQLite sees a write-ahead log that is damaged. What lies behind the damage is lost
+    /// for the database when it returns. So it must keep the files, and see to it that no change is numbered again.
     package init(
         directory: String,
         origin: Hash256?,
-        configuration: StoreConfiguration = StoreConfiguration()
+        configuration: StoreConfiguration = StoreConfiguration(),
+        whenDamaged: (LogDamage) throws(StoreError) -> Void = { damage throws(StoreError) in throw damage.refusal }
     ) throws(StoreError) {
         let file = try DatabaseFile(
             directory: directory,
             fileName: SQLiteStore.fileName,
             origin: origin,
-            configuration: configuration
+            configuration: configuration,
+            whenDamaged: whenDamaged
         )
         let transaction = try SQLiteTransaction(statements: file.statements)
         try transaction.prepareContexts()

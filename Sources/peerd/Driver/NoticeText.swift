@@ -80,7 +80,7 @@ enum NoticeText {
     private static func text(_ reason: NewReplicaReason) -> String {
         switch reason {
         case .first: "it is new"
-        case .copiedOrRestored: "the file was copied or restored"
+        case .copiedOrRestored: "the file was copied or restored, or its log was damaged"
         case .rolledBack: "the other machines hold later changes of it"
         case .forked: "its chain has forked"
         case .clockRepaired: "its last change is stamped in the future, so the clock was ahead then, or is behind now"
