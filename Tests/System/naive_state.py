@@ -55,6 +55,8 @@ class Operation:
     author: "str | None"
     line: dict
     order: tuple = ()
+    # The changes that count for the author, where that is not all that he had seen, because of branches.
+    taken: "set | None" = None
 
     @property
     def identity(self):
@@ -69,6 +71,8 @@ class Operation:
         """Whether the author of this operation knew the other one."""
         if self.change is other.change:
             return other.index < self.index
+        if self.taken is not None:
+            return other.change in self.taken
         return any(
             seen.replica == other.change.replica and seen.comes_after(other.change) for seen in self.change.seen
         )
@@ -121,12 +125,13 @@ def set_stamp(change):
         open_changes.pop()
 
 
-def operations_from(lines):
+def operations_from(lines, changes=None):
     """Reads the lines of `log --json`, and leaves out what is held or waits.
 
-    A write that lost counts, too: it keeps its object alive, and it may be a conflict.
+    A write that lost counts, too: it keeps its object alive, and it may be a conflict. `changes`: those of the whole
+    log, if these are lines of some of them.
     """
-    changes = changes_from(lines)
+    changes = changes_from(lines) if changes is None else changes
     forks = defaultdict(lambda: defaultdict(set))
     for change in changes.values():
         forks[change.replica][change.previous].add(change)

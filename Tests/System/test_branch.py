@@ -10,6 +10,8 @@ import subprocess
 
 import pytest
 
+from naive_branches import Timelines
+from naive_state import differences
 from peerd_harness import Agreement, DaemonSocket, check, program, wait_until
 
 FAILURE, USAGE, NO_SUCH_OBJECT, DAMAGED = 1, 2, 3, 7
@@ -431,3 +433,55 @@ def test_a_damaged_choice_of_the_branch_is_told(a):
     check("branch switch" in refusal(a, DAMAGED, "ls"), "a damaged file")
     a.run("branch", "switch", "main")
     a.run("ls")
+
+
+def check_by_the_log(peer):
+    """Each branch shows what other code than the product's makes of the log alone."""
+    timelines = Timelines(peer.operations())
+    check_same(timelines.state(None), peer, "main")
+    for branch in timelines.openings:
+        check_same(timelines.state(branch), peer, branch)
+    return len(timelines.openings)
+
+
+def check_same(computed, peer, branch):
+    exported = {item["id"]: item for item in json.loads(shown(peer, branch))}
+    found = differences(computed, exported)
+    check(not found, f"{peer.name} shows another state of {branch} than its log: {found[:5]}")
+
+
+def test_each_branch_follows_from_the_log_alone(pair):
+    """Branches of now, of a moment and of branches; written on by both machines, merged into each other and main."""
+    a, b, album, pages = pair
+    early = a.json("history", pages[2])[0]["moment"]
+    a.run("set", album, "title=Later")
+    later = a.json("history", album)[0]["moment"]
+    a.run("rm", pages[0])
+    a.run("branch", "create", "untouched", "--at", early)
+    a.run("branch", "create", "early", "--at", early)
+    a.run("branch", "create", "later", "--at", later)
+    begin(a, "now")
+    a.run("set", album, "title=Now")
+    a.run("branch", "create", "child", "--from", "now")
+    a.run("branch", "switch", "early")
+    edit(a, album, pages)
+    a.run("branch", "switch", "main")
+    a.run("set", album, "title=Main")
+    meet(a, b)
+    wait_until(lambda: "child" in names(b), 30, "the other machine has the branches")
+    Agreement().settle([a, b])
+    b.run("branch", "switch", "child")
+    b.run("set", album, "title=Child", "of=b")
+    b.run("branch", "switch", "main")
+    a.run("branch", "switch", "later")
+    a.run("set", album, "of=a")
+    a.run("branch", "merge", "early", "--into", "later")
+    a.run("branch", "switch", "main")
+    Agreement().settle([a, b])
+    b.run("branch", "merge", "now")
+    a.run("branch", "merge", "later")
+    b.run("branch", "create", "last", "--from", "child")
+    Agreement().settle([a, b])
+    for peer in (a, b):
+        count = check_by_the_log(peer)
+        check(count == 6, f"{peer.name} has {count} branches in its log")

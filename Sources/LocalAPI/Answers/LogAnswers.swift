@@ -84,6 +84,9 @@ package struct StoredOperation: SparseAnswer {
     package var name: String?
     package var position: String?
     package var branch: String?
+    /// The branch that a new branch leaves, or main, and the changes that it begins with.
+    package var parent: String?
+    package var base: PointsAnswer?
     package var device: String?
     package var changes: Stretch?
 
@@ -111,7 +114,9 @@ package struct StoredOperation: SparseAnswer {
         case .redacted(_, let name, _): (self.kind, self.name) = ("redacted", name)
         case .erase(let erasure): (self.kind, self.name) = ("erase", erasure.name)
         case .move(_, let place): (self.kind, self.position) = ("move", StateExport.text(of: place.position))
-        case .introduce(let introduction): (self.kind, self.device) = ("introduce", introduction.device?.description)
+        case .introduce(let introduction):
+            (self.kind, self.device) = ("introduce", introduction.device?.description)
+            self.branch = introduction.branch?.description
         case .branch(let statement):
             switch statement {
             case .closes(let id): (self.kind, self.branch) = ("branch-delete", id.description)
@@ -119,6 +124,10 @@ package struct StoredOperation: SparseAnswer {
                 (self.kind, self.branch) = ("branch-merge", id?.description ?? Branch.mainName)
             case .opens(let opening):
                 (self.kind, self.branch, self.name) = ("branch-create", opening.id.description, opening.name)
+                self.parent = opening.parent?.description ?? Branch.mainName
+                self.base = .of(
+                    opening.base.map { ($0.replica, Hexadecimal.text(ChangeName($0.hash).rawValue), $0.sequence) }
+                )
             }
         case .restamp(let restamp):
             self.kind = "restamp"

@@ -13,8 +13,9 @@ extension LogEntryAnswer {
         that JSON cannot express
           status     effective; superseded by an author who had seen it; conflict: lost against a concurrent write or \
         move ("conflicts" lists those that differ from the winner); without_effect: a move that would close a cycle; \
-        held: stamped in the future; waiting: for changes it had seen; unmerged: on a branch; unread: of a kind \
-        unknown to this version. What is held, waiting or unmerged is no part of the state
+        held: stamped in the future; waiting: for changes it had seen; unmerged: on a branch, and not merged into \
+        the main timeline; unread: of a kind unknown to this version. What is held, waiting or unmerged is no part of \
+        the state
           stored     what else the log has of it, with these members; what it has not is missing:
             replica    id of the replica that wrote it (32 hex digits)
             sequence   number of its change in the replica's chain, from 1
@@ -36,10 +37,17 @@ extension LogEntryAnswer {
         (redacted); of a new branch (branch-create)
             position   the place among its new siblings (move), which are ordered by position as bytes, then id. A \
         position that is not printable ASCII is 0x and hex
-            branch     id of the branch that it is about
+            branch     id of the branch that the chain belongs to (introduce; missing for the main timeline), or that \
+        is created, deleted or merged, with "main" for the main timeline
+            parent     id of the branch that a new branch leaves, or "main" (branch-create)
+            base       what a new branch begins with (branch-create): these changes, written as a context is, and all \
+        that their authors had seen. Of two entries that create one branch, the one counts whose bytes are lower
             device     id of the machine that begins the chain (introduce)
             changes    {replica, first_sequence, last_sequence, last_hash}: the changes that are ordered directly \
         after what they had seen (restamp), or the one that is taken back or done again (undo, redo)
+        A branch is computed from the log alone: its state is the merge of what it begins with, of all changes of its \
+        chains, and of what these take in. A change takes in what its "context" names newly of its own timeline, and \
+        of those that it says it merges (branch-merge); and what it names newly that such a change had taken in
         """
 }
 
