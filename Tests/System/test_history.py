@@ -10,7 +10,7 @@ import json
 import pytest
 
 from local_api import NOBODY, Entry
-from peerd_harness import Agreement, check, wait_until
+from peerd_harness import Agreement, DaemonSocket, check, wait_until
 
 STEPS = 40
 UNDONE = 7
@@ -224,3 +224,20 @@ def test_refused_requests(noted):
     entry.refused(404, "no-such-moment", "GET", f"/api/tree?at={'0' * 32}-1-1")
     entry.refused(400, "bad-request", "GET", "/api/diff")
     entry.refused(400, "bad-request", "POST", "/api/undo", {"count": 0})
+
+
+def test_the_history_has_each_write_of_a_transaction_that_writes_one_property_often(world):
+    """More than a page of them, of two transactions, with what each has replaced."""
+    peer = world.founder("often")
+    note = peer.create("note", "n=-1")
+    peer.start()
+    with DaemonSocket(peer) as daemon:
+        for first in (0, 1200):
+            edits = [{"set": note, "properties": {"n": n, "m": n}} for n in range(first, first + 1200)]
+            daemon.ask("POST", "/api/transactions", {"edits": edits})
+    peer.stop()
+    entries = peer.json("history", note, "n")
+    found = [(item["action"]["set"]["value"], (item["replaced"] or {}).get("set", {}).get("value")) for item in entries]
+    check(found == [(n, n - 1) for n in range(2399, -1, -1)] + [(-1, None)], f"the history of n: {found[:5]}")
+    effective = [item["action"]["set"]["value"] for item in entries if item["status"] == "effective"]
+    check(effective == [2399], f"in force: {effective}")

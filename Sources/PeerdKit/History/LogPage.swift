@@ -154,7 +154,7 @@ private struct LogPageReading {
         }
         heads.sort { self.isBehind($0, $1) }
         while let head = heads.popLast() {
-            for (place, entry) in try self.entries(at: head, of: nil, in: &transaction) {
+            for (place, entry) in try LoadedChange(at: head, for: self, in: &transaction).entries(in: &transaction) {
                 guard self.after.map({ self.isBehind(place, $0) }) ?? true else { continue }
                 guard self.add(entry, at: place) else { return }
             }
@@ -209,8 +209,8 @@ private struct LogPageReading {
         // The one to be read next last.
         var rest = others.filter { place in self.after.map { self.isBehind(place, $0) } ?? true }
             .sorted { self.isBehind($0, $1) }
-        // Operations of one change follow each other.
-        var loaded: (point: SegmentPoint, entries: [(place: LogPlace, entry: LogEntry)])?
+        // Operations of one change follow each other, and may be very many.
+        var loaded: LoadedChange?
         while true {
             let place: LogPlace
             if let write = writes.next, rest.last.map({ self.isBehind($0, write) }) ?? true {
@@ -221,14 +221,14 @@ private struct LogPageReading {
             } else {
                 return
             }
-            let isLoaded = loaded?.point == place.point
-            let entries = try isLoaded ? loaded?.entries ?? [] : self.entries(at: place, of: object, in: &transaction)
-            loaded = (place.point, entries)
-            guard let found = entries.first(where: { $0.place.index == place.index }) else {
+            if loaded?.place.point != place.point {
+                loaded = try LoadedChange(at: place, for: self, in: &transaction)
+            }
+            guard let entry = try loaded?.entry(place.index, of: object, in: &transaction) else {
                 throw StoreError.damaged("an operation of object \(object) is missing from the log")
             }
-            guard self.concerns(found.entry.action) else { continue }
-            guard self.add(found.entry, at: place) else { return }
+            guard self.concerns(entry.action) else { continue }
+            guard self.add(entry, at: place) else { return }
         }
     }
 
@@ -274,48 +274,86 @@ private struct LogPageReading {
             guard progress.isPending else { continue }
             for sequence in progress.appliedSequence + 1...progress.storedSequence {
                 let place = try LogPlace(of: SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
-                places.formUnion(try self.entries(at: place, of: object, in: &transaction).map(\.place))
+                let change = try LoadedChange(at: place, for: self, in: &transaction)
+                places.formUnion(try change.entries(of: object, in: &transaction).map(\.place))
             }
         }
     }
+}
 
-    // MARK: - Changes
+/// A change as it lies in the log, of which operations are shown.
+private struct LoadedChange {
+    let place: LogPlace
+    private let newestFirst: Bool
+    private let run: Run
+    private let header: ChangeHeader
+    private let verdicts: LogVerdicts
+    private let stamp: Stamp
+    private let replica: ReplicaID
+    private let author: Author
 
     private static let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
 
-    /// The operations of a change in the order of the page.
-    private func entries(
-        at change: LogPlace,
-        of object: ObjectID?,
+    init(at place: LogPlace, for reading: LogPageReading, in transaction: inout some StoreTransaction) throws {
+        let (segment, sequence) = (place.segment, place.sequence)
+        guard let header = try transaction.header(at: place.point),
+            let run = try transaction.loadRun(of: segment, from: sequence, limits: Self.one, signed: false),
+            !run.changes.isEmpty
+        else { throw StoreError.damaged("change \(sequence) of replica \(place.replica) is missing from the log") }
+        let record = transaction.segment(segment)
+        (self.place, self.newestFirst, self.run, self.header) = (place, reading.newestFirst, run, header)
+        self.verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: reading.held.contains(segment))
+        self.stamp = sequence <= record.appliedSequence ? place.stamp : header.stamp
+        self.replica = record.id
+        self.author = Author(record.introduction, of: reading.device)
+    }
+
+    /// The operations in the order of the page, of everything, or of an object.
+    func entries(
+        of object: ObjectID? = nil,
         in transaction: inout some StoreTransaction
     ) throws -> [(place: LogPlace, entry: LogEntry)] {
-        let (segment, sequence) = (change.segment, change.sequence)
-        guard let header = try transaction.header(at: change.point),
-            let run = try transaction.loadRun(of: segment, from: sequence, limits: Self.one, signed: false),
-            let loaded = run.changes.first
-        else { throw StoreError.damaged("change \(sequence) of replica \(change.replica) is missing from the log") }
-        let record = transaction.segment(segment)
-        let isApplied = sequence <= record.appliedSequence
-        let verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: self.held.contains(segment))
         var found: [(place: LogPlace, entry: LogEntry)] = []
-        let stamp = isApplied ? change.stamp : header.stamp
-        let operations = try verdicts.operations(of: loaded, in: run, at: change.point, stamp, in: &transaction) {
-            object == nil || $0.kind.hasObject && run.objects[Int($0.object)] == object
-        }
-        for (write, edit, status) in operations {
-            let entry = LogEntry(
-                id: write.name(in: record.id, ChangeName(header.hash)),
-                edit: edit,
-                author: Author(record.introduction, of: self.device),
-                stamp: write.stamp,
-                status: status
-            )
-            if case .housekeeping = entry.action { continue }
-            var place = change
-            place.index = write.index
+        for index in self.run.changes[0].operationRange.indices {
+            var place = self.place
+            place.index = UInt32(index - self.start)
+            guard let entry = try self.entry(place.index, of: object, in: &transaction) else { continue }
             found.append((place, entry))
         }
         return self.newestFirst ? found.reversed() : found
+    }
+
+    private var start: Int { self.run.changes[0].operationRange.lowerBound }
+
+    /// One operation; nil if there is none of that number, it changes no object, or another one than is asked for.
+    func entry(
+        _ index: UInt32,
+        of object: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws -> LogEntry? {
+        let range = self.run.changes[0].operationRange
+        guard Int(index) < range.count else { return nil }
+        let operation = self.run.operations[self.start + Int(index)]
+        guard object == nil || operation.kind.hasObject && self.run.objects[Int(operation.object)] == object else {
+            return nil
+        }
+        let (write, edit, status) = try self.verdicts.judge(
+            operation,
+            index,
+            in: self.run,
+            at: self.place.point,
+            self.stamp,
+            in: &transaction
+        )
+        let entry = LogEntry(
+            id: write.name(in: self.replica, ChangeName(self.header.hash)),
+            edit: edit,
+            author: self.author,
+            stamp: write.stamp,
+            status: status
+        )
+        if case .housekeeping = entry.action { return nil }
+        return entry
     }
 }
 

@@ -19,14 +19,25 @@ struct LogVerdicts {
     ) throws -> [Judged] {
         var judged: [Judged] = []
         for (index, operation) in run.operations[change.operationRange].enumerated() where isWanted(operation) {
-            let (segment, sequence) = (place.segment, place.sequence)
-            let write = WriteReference(stamp: stamp, segment: segment, sequence: sequence, index: UInt32(index))
-            guard let edit = try? run.edit(operation) else {
-                throw StoreError.damaged("an operation of change \(sequence) in the log cannot be read")
-            }
-            judged.append((write, edit, try self.status(of: edit, write, in: &transaction)))
+            judged.append(try self.judge(operation, UInt32(index), in: run, at: place, stamp, in: &transaction))
         }
         return judged
+    }
+
+    /// Reads one operation of a change.
+    func judge(
+        _ operation: CRDTCore.Operation,
+        _ index: UInt32,
+        in run: Run,
+        at place: SegmentPoint,
+        _ stamp: Stamp,
+        in transaction: inout some StoreTransaction
+    ) throws -> Judged {
+        let write = WriteReference(stamp: stamp, segment: place.segment, sequence: place.sequence, index: index)
+        guard let edit = try? run.edit(operation) else {
+            throw StoreError.damaged("an operation of change \(place.sequence) in the log cannot be read")
+        }
+        return (write, edit, try self.status(of: edit, write, in: &transaction))
     }
 
     private func status(

@@ -145,6 +145,22 @@ private struct Replaced {
         write.point == self.point ? write.index < self.index : self.view.counts(write)
     }
 
+    /// The write to a property that was in force before.
+    ///
+    /// A transaction may write to one property very often, so what it wrote itself is asked for first.
+    private func write(
+        at key: RegisterKey,
+        in transaction: inout SQLiteTransaction
+    ) throws(StoreError) -> WriteReference? {
+        let (segment, sequence) = (self.point.segment, self.point.sequence)
+        let own = WriteReference(stamp: self.stamp, segment: segment, sequence: sequence, index: self.index)
+        if let before = try transaction.writeOfSameChange(before: own, at: key) { return before }
+        guard self.stamp.rawValue > 0 else { return nil }
+        let earlier = Stamp(rawValue: self.stamp.rawValue - 1)
+        return try transaction.lastWrites(at: key, through: earlier, where: self.view.counts)
+            .max { WriteOrder.precedes($0, $1, transaction) }
+    }
+
     func action(
         before action: LogEntry.Action,
         of object: ObjectIndex,
@@ -153,8 +169,7 @@ private struct Replaced {
         switch action {
         case .set(let name, _), .unset(let name):
             let key = RegisterKey(object: object, name: try transaction.nameIndex(of: name))
-            let writes = try transaction.lastWrites(at: key, through: self.stamp, where: self.counts)
-            let write = writes.max { WriteOrder.precedes($0, $1, transaction) }
+            let write = try self.write(at: key, in: &transaction)
             do throws(StoreError) {
                 try transaction.requireKept(write, at: key)
             } catch .compacted {

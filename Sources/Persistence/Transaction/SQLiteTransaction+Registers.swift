@@ -100,6 +100,23 @@ extension SQLiteTransaction {
         return found
     }
 
+    /// The last write to a property that a change makes before another one of its own; nil if it makes none.
+    ///
+    /// - Complexity: O(log *n*) for *n* writes to the property.
+    package func writeOfSameChange(
+        before write: WriteReference,
+        at key: RegisterKey
+    ) throws(StoreError) -> WriteReference? {
+        try self.flush()
+        return try self.statements[.versionOfSameChange].first(
+            key,
+            write.stamp,
+            write.segment,
+            write.sequence,
+            write.index
+        ) { row throws(StoreError) in try self.write(row) }
+    }
+
     package func lastStamp(of object: ObjectIndex) throws(StoreError) -> Stamp {
         try self.flush()
         let (first, last) = (RegisterKey.first(of: object), RegisterKey.last(of: object))

@@ -71,6 +71,9 @@ extension StoreQuery {
         """
     )
     static let lastVersions = StoreQuery("\(versionsOf) AND stamp BETWEEN ? AND ? ORDER BY stamp DESC")
+    static let versionOfSameChange = StoreQuery(
+        "\(versionsOf) AND stamp = ? AND segment = ? AND sequence = ? AND idx < ? ORDER BY idx DESC LIMIT 1"
+    )
     static let lastStampsOfObject = StoreQuery(
         // The highest of each kind; stamps with the highest bit set are negative here.
         """
