@@ -53,20 +53,20 @@ struct IncompleteSnapshotTests {
             }
             if let failure { throw failure }
         }
-        var taken: SnapshotContent?
-        try state { taken = try SnapshotContent.take(of: self.object, name: nil, time: 2_000, in: &$0) }
+        var taken: SnapshotText?
+        try state { taken = try SnapshotText.take(of: self.object, name: nil, time: 2_000, in: &$0) }
         let snapshot = try #require(taken)
         #expect(String(decoding: snapshot.bytes, as: UTF8.self).contains(#""missing":["title"]"#))
         // A file of it says the same.
         let content = try SnapshotContent(parsing: snapshot.bytes)
-        #expect(content.bytes == snapshot.bytes)
+        #expect(content.text.bytes == snapshot.bytes)
         try state {
             let plan = try RestorePlan(content, in: &$0)
             #expect(plan.steps.isEmpty && plan.missingPropertyCount == 1)
         }
         #expect(try node.repair(from: [chain.whole]) == 1)
         try state {
-            #expect(try SnapshotContent.take(of: self.object, name: nil, time: 2_000, in: &$0)?.bytes != snapshot.bytes)
+            #expect(try SnapshotText.take(of: self.object, name: nil, time: 2_000, in: &$0)?.bytes != snapshot.bytes)
             let plan = try RestorePlan(content, in: &$0)
             #expect(plan.steps.isEmpty && plan.missingPropertyCount == 1)
         }

@@ -1,20 +1,17 @@
 package import CRDTCore
 internal import Foundation
-internal import PeerCrypto
-internal import Persistence
 
 /// The content of a snapshot, form 1: canonical JSON, with the objects as an export has them.
 ///
 /// The id is a hash of the bytes, so that a snapshot which is imported again is the same one.
 package struct SnapshotContent: Sendable {
-    package let object: ObjectID
-    package let name: String?
-    /// Milliseconds since 1970.
-    let time: UInt64
+    /// The canonical text.
+    let text: SnapshotText
     /// In ascending order of ids.
     package let objects: [Element]
-    /// The canonical text.
-    let bytes: [UInt8]
+
+    package var object: ObjectID { self.text.object }
+    package var name: String? { self.text.name }
 
     /// An object of a snapshot.
     package struct Element: Sendable {
@@ -26,57 +23,18 @@ package struct SnapshotContent: Sendable {
         package let properties: [ExactText: JSON]
         /// The properties whose values were not there.
         let missing: Set<ExactText>
-        /// As in an export.
-        let json: JSON
     }
 
-    private static let form = "peerd-snapshot-1"
     /// Values lie so much deeper than they may by themselves.
     private static let depthAroundValues = 4
-
-    var record: SnapshotRecord {
-        let digest = Blake2b.hash256(HashPersonal("peerd-snapshot"), self.bytes)
-        return SnapshotRecord(
-            id: ObjectID(bytes: Bytes16(high: digest.0.byteSwapped, low: digest.1.byteSwapped)),
-            object: self.object,
-            name: self.name,
-            objectCount: self.objects.count,
-            byteCount: self.bytes.count,
-            time: self.time
-        )
-    }
-
-    /// Takes a snapshot; nil if there is no such object.
-    static func take(
-        of object: ObjectID,
-        name: String?,
-        time: UInt64,
-        in state: inout some StateReading
-    ) throws -> SnapshotContent? {
-        guard let top = try state.visibleObject(object) else { return nil }
-        var identified: [(id: ObjectID, index: ObjectIndex)] = []
-        for index in try StateExport.subtree(top, in: &state) {
-            identified.append((try state.object(index).id, index))
-        }
-        identified.sort { $0.id < $1.id }
-        var objects: [Element] = []
-        var byteCount = 0
-        for (_, index) in identified {
-            let json = try StateExport.json(of: index, in: &state)
-            byteCount += json.canonicalText.utf8.count
-            guard byteCount <= ObjectSnapshot.byteCountMax else { throw self.tooLarge }
-            objects.append(try Element(json))
-        }
-        return try SnapshotContent(object: object, name: name, time: time, objects: objects)
-    }
 
     /// Reads a snapshot that may come from anywhere.
     ///
     /// - Throws: ``PeerdError`` with `importInvalid` or `tooLarge`.
     package init(parsing text: some Collection<UInt8>) throws {
-        guard text.count <= ObjectSnapshot.byteCountMax else { throw Self.tooLarge }
+        guard text.count <= ObjectSnapshot.byteCountMax else { throw SnapshotText.tooLarge }
         guard case .success(let json) = JSON.parse(Array(text), depthMax: JSON.depthMax + Self.depthAroundValues),
-            case .object(let members) = json, members["format"] == .string(Self.form),
+            case .object(let members) = json, members["format"] == .string(SnapshotText.form),
             case .string(let id)? = members["object"], let object = ObjectID(text: id),
             case .int(let time)? = members["created_at"], time >= 0, case .array(let elements)? = members["objects"]
         else {
@@ -92,35 +50,13 @@ package struct SnapshotContent: Sendable {
             throw Self.invalid("has a name of more than \(Limits.nameByteCountMax) bytes")
         }
         guard time <= Date.millisecondsMax else { throw Self.invalid("was made after the year 9999") }
-        try self.init(
-            object: object,
-            name: name,
-            time: UInt64(time),
-            objects: try elements.map { try Element($0) }.sorted { $0.id < $1.id }
-        )
+        let objects = try elements.map { (element: try Element($0), json: $0) }
+            .sorted { $0.element.id < $1.element.id }
+        var canonical = SnapshotText(of: object, name: name, time: UInt64(time))
+        for object in objects { try canonical.add(object.json) }
+        try canonical.finish()
+        (self.text, self.objects) = (canonical, objects.map(\.element))
         try self.checkTree()
-    }
-
-    private init(object: ObjectID, name: String?, time: UInt64, objects: [Element]) throws {
-        let members: [ExactText: JSON] = [
-            "created_at": .int(Int64(clamping: time)), "format": .string(Self.form),
-            "name": name.map { .string($0) } ?? .null,
-            "object": .string(object.description),
-        ]
-        // "objects" comes last in canonical order.
-        var bytes = Array(JSON.object(members).canonicalText.utf8.dropLast())
-        bytes += #","objects":["#.utf8
-        for (place, element) in objects.enumerated() {
-            bytes += (place == 0 ? "\n" : ",\n").utf8
-            element.json.append(to: &bytes)
-        }
-        bytes += "\n]}\n".utf8
-        guard bytes.count <= ObjectSnapshot.byteCountMax else { throw Self.tooLarge }
-        self.object = object
-        self.name = name
-        self.time = time
-        self.objects = objects
-        self.bytes = bytes
     }
 
     /// Each object before what is below it, siblings in their order, with its depth.
@@ -154,12 +90,6 @@ package struct SnapshotContent: Sendable {
     fileprivate static func invalid(_ what: String) -> PeerdError {
         PeerdError(.importInvalid, "The file \(what).", advice: "Choose a file that was made by exporting a snapshot.")
     }
-
-    private static let tooLarge = PeerdError(
-        .tooLarge,
-        "The snapshot would have more than \(ObjectSnapshot.byteCountMax >> 20) MiB.",
-        advice: "Take snapshots of parts of it, or export it."
-    )
 }
 
 extension SnapshotContent.Element {
@@ -183,7 +113,6 @@ extension SnapshotContent.Element {
         self.position = Self.position(try text("position") ?? "")
         self.properties = properties
         self.missing = Set(try Self.names(members["missing"] ?? .array([])))
-        self.json = json
         guard parent == nil || self.parent != nil else { throw SnapshotContent.invalid("has a parent that is no id") }
         let names = [self.type, self.kind] + properties.keys.map(\.text) + self.missing.map(\.text)
         guard names.allSatisfy({ $0.utf8.count <= Limits.nameByteCountMax }) else {

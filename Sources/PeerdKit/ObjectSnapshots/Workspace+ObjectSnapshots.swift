@@ -15,7 +15,7 @@ extension Workspace {
     /// - Returns: the snapshot.
     /// - Throws: ``PeerdError`` with `noSuchObject`, `noSuchBranch`, or `tooLarge` beyond 32 MiB of canonical JSON;
     ///   `readOnly`, `closed`, or what a disk can refuse.
-    /// - Complexity: O(*n* log *n*) in the objects, with memory for all of them.
+    /// - Complexity: O(*n* log *n*) in the objects, with memory for their text.
     @discardableResult
     public func takeSnapshot(
         of object: ObjectID,
@@ -31,13 +31,13 @@ extension Workspace {
             )
         }
         let time = SystemClock.now().wall.milliseconds
-        let content = try await self.reading(at: branch.map { .branch($0) }) { state in
-            try SnapshotContent.take(of: object, name: name, time: time, in: &state)
+        let text = try await self.reading(at: branch.map { .branch($0) }) { state in
+            try SnapshotText.take(of: object, name: name, time: time, in: &state)
         }
-        guard let content else {
+        guard let text else {
             throw PeerdError(.noSuchObject, "There is no object \(object).", advice: "Check the id.")
         }
-        return try await Self.keep(content, driver).snapshot
+        return try await Self.keep(text, driver).snapshot
     }
 
     /// Returns the snapshots of an object, or all, the oldest first.
@@ -77,7 +77,7 @@ extension Workspace {
     /// - Throws: ``PeerdError`` with `importInvalid`, `tooLarge`, `readOnly`, `closed`, or what a disk can refuse.
     @discardableResult
     public func importSnapshot(from json: Data) async throws -> ObjectSnapshot {
-        try await Self.keep(SnapshotContent(parsing: json), self.driver()).snapshot
+        try await Self.keep(SnapshotContent(parsing: json).text, self.driver()).snapshot
     }
 
     /// Makes an object, and everything below it, what it was in a snapshot.
@@ -143,10 +143,10 @@ extension Workspace {
     }
 
     private static func keep(
-        _ content: SnapshotContent,
+        _ text: SnapshotText,
         _ driver: NodeDriver
     ) async throws -> (snapshot: ObjectSnapshot, isNew: Bool) {
-        let (record, bytes) = (content.record, content.bytes)
+        let (record, bytes) = (text.record, text.bytes)
         let isNew = try await driver.keep { transaction throws(StoreError) in
             try transaction.insert(record, content: bytes)
         }
