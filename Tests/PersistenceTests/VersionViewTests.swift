@@ -235,6 +235,13 @@ import Testing
         store.close()
     }
 
+    @Test func `the list of branches looks at all statements and stretches once, and not for each branch`() throws {
+        let directory = try TemporaryDirectory()
+        try SQLiteStoreHandle(directory).close()
+        let plan = try directory.shell("EXPLAIN QUERY PLAN SELECT * FROM branches")
+        #expect(!plan.contains("CORRELATED"), "\(plan)")
+    }
+
     @Test func `a search by name finds the properties that a look at all of them finds`() throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(directory)

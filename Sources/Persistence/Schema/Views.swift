@@ -129,13 +129,13 @@ extension Schema {
         FROM size
         JOIN segment ON segment.segment = size.segment
         JOIN change ON change.segment = size.segment AND change.sequence = size.sequence
-        WHERE NOT EXISTS (
-            SELECT * FROM branch
+        WHERE size.id NOT IN (
+            SELECT substr(branch.statement, 2, 16) FROM branch
             JOIN segment AS closer ON closer.segment = branch.segment AND closer.applied_sequence >= branch.sequence
-            WHERE substr(branch.statement, 1, 1) = x'01' AND substr(branch.statement, 2, 16) = size.id
-        ) OR EXISTS (
-            SELECT * FROM segment AS part
-            WHERE part.branch = size.id AND part.stored_sequence > coalesce(part.parent_sequence, 0)
+            WHERE substr(branch.statement, 1, 1) = x'01'
+        ) OR size.id IN (
+            SELECT part.branch FROM segment AS part
+            WHERE part.branch IS NOT NULL AND part.stored_sequence > coalesce(part.parent_sequence, 0)
                 AND part.stored_sequence > part.closed_sequence
         );
 
