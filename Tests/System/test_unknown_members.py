@@ -53,13 +53,13 @@ def test_an_invite_of_the_same_workspace_makes_two_machines_known_to_each_other(
     b.start()
     # The line comes by standard input, where other users of the machine do not see it.
     done = c.result("join", stdin=invite_line(b).encode() + b"\n")
-    check(done.returncode == 0 and b"Other users" not in done.stderr, f"join ended with {done}")
+    check(done.returncode == 0 and b"Others on" not in done.stderr, f"join ended with {done}")
     Agreement().settle([b, c])
     # The same with a daemon that runs.
     c.start()
     b.create("note", "from=b again")
     done = c.result("join", invite_line(b))
-    check(done.returncode == 0 and b"Other users of this machine can read" in done.stderr, f"no warning: {done}")
+    check(done.returncode == 0 and b"Others on this machine can read" in done.stderr, f"no warning: {done}")
     Agreement().settle([b, c])
     for peer in (b, c):
         peer.stop()

@@ -126,7 +126,7 @@ def test_what_no_client_may_send_ends_the_connection(entry, subtests):
 
 
 def test_a_page_that_watches_the_status_wakes_nobody_while_nothing_happens(entry, frames):
-    """It counts the times that a thread of the daemon began to wait, from the first ping of the server to the second."""
+    """It counts how often a thread of the daemon began to wait, from the first ping of the server to the second."""
     process = f"/proc/{entry.peer.process.pid}/task"
 
     def wait_count():

@@ -83,7 +83,7 @@ extension JoinCommand {
     private func readLine() async throws -> String {
         if let line = self.line, line != "-" {
             StandardStreams.note(
-                "Other users of this machine can read the invite among the arguments of this command, and use it first. "
+                "Others on this machine can read the invite among the arguments of this command, and use it first. "
                     + "\"peerd join\" without it asks for it."
             )
             return line
