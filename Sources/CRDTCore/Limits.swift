@@ -25,13 +25,18 @@ package enum Limits {
     package static let changeOperationCountMax = 1 << 16
     /// What all edits of one transaction may have in `ChangeSize.byteCount`.
     package static let editByteCountMax = 6 << 20
+    /// Bytes of the name of a program that makes changes.
+    package static let labelByteCountMax = 64
     /// Changes that edit nothing, which an undo passes on its way to what it takes back.
     package static let undoPassedCountMax = 1 << 12
     /// Undos of which an undo follows what they name as next.
     package static let undoLeapCountMax = 1 << 8
-    /// What a write may have of both, so that taking it back by one change leaves room for saying so.
-    package static let transactionOperationCountMax = changeOperationCountMax - 1
-    package static let transactionByteCountMax = editByteCountMax - 256
+    /// What a write may have of both, so that taking it back by one change leaves room for saying so; and what an undo
+    /// may have, which says besides to which action it belongs.
+    package static let transactionOperationCountMax = changeOperationCountMax - 2
+    package static let transactionByteCountMax = editByteCountMax - 512
+    package static let undoOperationCountMax = changeOperationCountMax - 1
+    package static let undoByteCountMax = editByteCountMax - 128
     /// Entries of one context difference.
     ///
     /// Whoever has seen more says so in several changes.

@@ -110,7 +110,7 @@ package struct NaiveHistory: Sendable {
     }
 
     /// What a branch begins with, as far as it is here: of several openings the one with the lowest bytes counts.
-    private func base(of branch: BranchID) -> [Int] {
+    package func base(of branch: BranchID) -> [Int] {
         var openings: [BranchOpening] = []
         for (number, change) in self.changes.enumerated() {
             guard let user = self.user(of: number), branch.isGiven(by: user) else { continue }
@@ -221,7 +221,7 @@ package struct NaiveHistory: Sendable {
     }
 
     /// The timelines that a change says by right that it merges.
-    private func merged(by number: Int) -> Set<BranchID?> {
+    package func merged(by number: Int) -> Set<BranchID?> {
         var merged: Set<BranchID?> = []
         for case .branch(.merges(let branch)) in self.changes[number].edits {
             guard let user = self.user(of: number), branch.map({ $0.isGiven(by: user) }) ?? true else { continue }

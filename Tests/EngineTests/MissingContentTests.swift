@@ -46,10 +46,10 @@ struct MissingContentTests {
 
         /// Takes back, on the second machine, what the first one wrote last.
         func reverse(isRedo: Bool) throws -> UndoReport? {
-            let scope = UndoScope.device(self.first)
+            let scope = UndoScope(device: self.first, label: "")
             let report = Mutex<UndoReport?>(nil)
             try self.network.write(1) { local throws(WriteRefusal) in
-                let found = try local.reverse(isRedo: isRedo, scope: scope)
+                let found = try local.reverse(isRedo: isRedo, scope: scope)?.report
                 report.withLock { $0 = found }
             }
             return report.withLock { $0 }

@@ -79,7 +79,8 @@ struct UndoWorld {
                 store: transaction,
                 state: state,
                 branch: branch,
-                device: id
+                device: id,
+                action: ActionContext()
             )
             do throws(WriteRefusal) {
                 try body(&local)
@@ -96,10 +97,10 @@ struct UndoWorld {
     ///
     /// `other`: the device whose steps these are; nil for its own.
     mutating func reverse(_ device: Int, isRedo: Bool, of other: Int? = nil) throws -> UndoReport? {
-        let scope = other.map { UndoScope.device(self.devices[$0].id) }
+        let scope = other.map { UndoScope(device: self.devices[$0].id, label: "") }
         var report: UndoReport?
         let refusal = try self.write(device) { local throws(WriteRefusal) in
-            report = try local.reverse(isRedo: isRedo, scope: scope)
+            report = try local.reverse(isRedo: isRedo, scope: scope)?.report
         }
         if let refusal { throw refusal }
         guard let found = report, let change = self.history.changes.first(where: { $0.point == found.change }) else {
@@ -113,10 +114,11 @@ struct UndoWorld {
     /// How many changes are looked at for the next undo or redo of a device; 0 if there is none.
     func lookedAtCount(_ device: Int, isRedo: Bool) throws -> Int {
         let (id, branch) = (self.devices[device].id, self.branch)
-        let author = UndoAuthor(user: self.devices[device].user, device: id, scope: .device(id))
+        let scope = UndoScope(device: id, label: "")
+        let author = UndoAuthor(user: self.devices[device].user, device: id, scope: scope)
         return try self.devices[device].node.read { transaction throws(StoreError) in
             let history = History(try transaction.view(of: branch))
-            return try transaction.nextUndo(for: author, isRedo: isRedo, in: history)?.lookedAtCount ?? 0
+            return try transaction.nextUndo(for: author, isRedo: isRedo, on: branch, in: history)?.lookedAtCount ?? 0
         }
     }
 

@@ -221,11 +221,11 @@ struct BranchRouteTests {
         }
         #expect(try await self.ask(service, .PUT, "/api/objects/\(id)/properties/n?branch=b", "2").status < 300)
         let undo = try await self.ask(service, .POST, "/api/undo?branch=b")
-        let undone = undo.json["transactions"]?.elements.first
+        let undone = undo.json["actions"]?.elements.first
         #expect(undo.status == 200 && undone?["has_effect"] == .bool(true) && undone?["kept"] == .array([]))
         #expect(try await value("b") == .int(1))
         let redo = try await self.ask(service, .POST, "/api/redo?branch=b", #"{"count":3}"#)
-        #expect(redo.json["transactions"]?.elements.count == 1)
+        #expect(redo.json["actions"]?.elements.count == 1)
         let values = try await [value("b"), value("main")]
         #expect(values == [.int(2), .int(1)])
     }

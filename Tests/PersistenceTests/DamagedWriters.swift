@@ -112,8 +112,16 @@ struct DamagedWriters {
             let keeper = self.keeper
             written.append(NamedChange(replica: keeper.replica, sequence: keeper.sequence, hash: keeper.head))
         }
-        let undo = Undo(target: written[1], isRedo: false, next: written[0])
-        try store.receive([self.keeper.run([[.undo(undo), .set(object(5), name: "n", value: .int(1))]])])
+        let scope = UndoScope(device: self.keeper.device.device, label: "")
+        let undo = Undo(target: written[1], isRedo: false, scope: scope, next: written[0])
+        try store.receive([
+            self.keeper.run([
+                [
+                    .undo(undo), .set(object(5), name: "n", value: .int(1)),
+                    .action(ActionStatement(label: "program", distance: 0)),
+                ]
+            ])
+        ])
     }
 
     private static let names = ["a", "b"]
@@ -198,11 +206,12 @@ struct DamagedWriters {
     }
 
     private func readUndos(_ store: SQLiteStoreHandle) {
-        for scope in [UndoScope.device(self.keeper.device.device), .user] {
+        let own = UndoScope(device: self.keeper.device.device, label: "")
+        for scope in [own, UndoScope(device: nil, label: nil)] {
             let author = UndoAuthor(user: TestDevice.user, device: self.keeper.device.device, scope: scope)
             for isRedo in [false, true] {
                 _ = try? store.read { transaction throws(StoreError) in
-                    try transaction.nextUndo(for: author, isRedo: isRedo, in: History(.present))
+                    try transaction.nextUndo(for: author, isRedo: isRedo, on: nil, in: History(.present))
                 }
             }
         }

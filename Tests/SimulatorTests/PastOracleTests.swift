@@ -74,15 +74,26 @@ struct PastOracleTests {
         #expect(after.follows(before, by: 1))
         #expect(!after.follows(before, by: 2))
         let nobody = DeviceID(bytes: Bytes32(0, 0, 0, 0))
-        let nothing = UndoCheck(before: before, after: after, report: nil, isRedo: false, device: nobody)
+        func check(_ report: UndoReport?, isRedo: Bool, before: UndoCheck.State) -> UndoCheck {
+            UndoCheck(before: before, after: after, report: report, isRedo: isRedo, device: nobody, program: "")
+        }
+        let nothing = check(nil, isRedo: false, before: before)
         #expect(nothing.problem == "nothing was taken back, and the state changed")
         let change = Point(replica: ReplicaID(bytes: Bytes16(high: 1, low: 1)), sequence: 1, name: ChangeName(.zero))
-        let report = UndoReport(change: change, stamp: .zero, deviceName: nil, edits: [], kept: [])
-        let check = UndoCheck(before: before, after: after, report: report, isRedo: false, device: nobody)
-        #expect(check.problem?.hasPrefix("an undo ") == true)
+        let report = UndoReport(
+            change: change,
+            stamp: .zero,
+            deviceName: nil,
+            label: "",
+            isMerged: false,
+            edits: [],
+            kept: []
+        )
+        let undo = check(report, isRedo: false, before: before)
+        #expect(undo.problem?.hasPrefix("an undo ") == true)
         var chain = UndoChain()
-        #expect(chain.problem(with: check) == nil)
-        let redo = UndoCheck(before: after, after: after, report: report, isRedo: true, device: nobody)
+        #expect(chain.problem(with: undo) == nil)
+        let redo = check(report, isRedo: true, before: after)
         #expect(chain.problem(with: redo)?.hasPrefix("a redo after an undo leaves") == true)
     }
 }

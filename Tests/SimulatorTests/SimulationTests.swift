@@ -147,7 +147,7 @@ struct CanaryTests {
         let world = self.world(peers: 2)
         let writer = world.machines[1]
         for second in 1...World.settlingTime.milliseconds / 1_000 {
-            let write = Event.write([world.work.request([.set(0, property: 0)])])
+            let write = Event.write([world.work.request([.set(0, property: 0)], as: ActionContext())])
             world.schedule(after: .seconds(second) - .microseconds(100)) { $0.handle(writer, write) }
         }
         world.settle(core: [0, 1])

@@ -3,6 +3,7 @@
 The program under test is the one that the variable PEERD names.
 """
 
+import copy
 import hashlib
 import http.client
 import json
@@ -180,6 +181,12 @@ class Peer:
         self.log_path = self.directory.parent / f"{name}.log"
         self.process = None
         self.address = None
+
+    def used_by(self, program):
+        """The same machine, used by a program with a name; the dashboard is "/"."""
+        other = copy.copy(self)
+        other.environment = {**self.environment, "PEERD_PROGRAM": program}
+        return other
 
     # The verbs.
 

@@ -182,7 +182,7 @@ def test_a_deleted_object_is_restored(machines, open_browser):
 
 
 def test_undo_and_redo_by_keys_and_buttons_but_not_while_somebody_types(machines, open_browser):
-    laptop, milk, first = machines.laptop, machines.milk, open_browser(machines.laptop)
+    laptop, milk, first = machines.laptop.used_by("/"), machines.milk, open_browser(machines.laptop)
     laptop.run("set", milk, "title=One")
     laptop.run("set", milk, "title=Two")
     first.show(f"object/{milk}")
@@ -210,16 +210,17 @@ def test_undo_and_redo_by_keys_and_buttons_but_not_while_somebody_types(machines
     first.check_clean()
 
 
-def test_undo_takes_back_what_was_written_on_this_machine(machines, open_browser):
+def test_undo_takes_back_what_the_dashboard_wrote_on_this_machine(machines, open_browser):
     laptop, phone, milk, first = machines.laptop, machines.phone, machines.milk, open_browser(machines.laptop)
     first.show(f"object/{milk}")
-    laptop.run("set", milk, f"title={HOSTILE}")
+    laptop.used_by("/").run("set", milk, f"title={HOSTILE}")
     arrives(phone, milk, {"title": HOSTILE, "n": LARGE})
+    laptop.run("set", milk, "with=the command")
     phone.run("set", milk, "by=phone")
     pane_shows(first, "the edit of the phone", lambda shown: "by" in values(shown))
     first.button("Undo").click()
     first.sees("Undone: title = “<img src=x")
-    arrives(laptop, milk, {"title": "Oat milk", "n": LARGE, "by": "phone"})
+    arrives(laptop, milk, {"title": "Oat milk", "n": LARGE, "by": "phone", "with": "the command"})
     first.check_clean()
 
 
@@ -229,7 +230,7 @@ def test_an_undo_names_what_stays_and_who_edited_it(machines, open_browser, has_
     first.show(f"object/{milk}")
     pane_shows(first, "the object", lambda shown: shown["title"] == "Oat milk")
     # A workspace has one user so far: the answer of the daemon is made up here, as its API describes it.
-    first.run(ANSWER_UNDO, {"transactions": [{
+    first.run(ANSWER_UNDO, {"actions": [{
         "moment": "m", "time_ms": 0, "device_name": "laptop", "has_effect": has_effect,
         "edits": [{"object": milk, "action": {"set": {"name": HOSTILE, "value": HOSTILE}}}],
         "kept": [

@@ -169,7 +169,7 @@ def test_an_undo_names_what_stays_and_who_edited_it(editors, has_effect, said):
     [box] = editors.create("rectangle")
     window = editors.windows[1]
     # A workspace has one user so far: the answer of the daemon is made up here, as its API describes it.
-    window.here.run(ANSWER_UNDO, {"transactions": [{
+    window.here.run(ANSWER_UNDO, {"actions": [{
         "moment": "m", "time_ms": 0, "device_name": "laptop", "has_effect": has_effect,
         "edits": [{"object": box, "action": {"set": {"name": "x", "value": 1}}}],
         "kept": [{"object": box, "part": "property", "property": HOSTILE, "reason": "edited",

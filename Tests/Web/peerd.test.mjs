@@ -459,16 +459,20 @@ test("reads the history of an object or a property, and what differs between two
 
 test("restores, takes back and does again by requests with JSON", async () => {
   const workspace = await online();
-  const asked = recorded({ transactions: [{ kept: [] }], object: "77aa" });
+  const asked = recorded({ actions: [{ kept: [] }], object: "77aa" });
   assert.equal((await workspace.restore("77aa", { at: new Date(0) })).object, "77aa");
   await workspace.restore("77aa", { at: "r-5-1", property: "title" });
   assert.deepEqual(await workspace.undo(), [{ kept: [] }]);
   await workspace.undo(3);
   await workspace.redo();
+  await workspace.undo(1, { device: "all", program: "notes" });
+  await workspace.branch("b1").redo(2, { allPrograms: true });
   assert.deepEqual(asked, [
     ["POST", "/api/objects/77aa/restore", { at: "1970-01-01T00:00:00.000Z" }],
     ["POST", "/api/objects/77aa/restore", { at: "r-5-1", property: "title" }],
     ["POST", "/api/undo", { count: 1 }], ["POST", "/api/undo", { count: 3 }], ["POST", "/api/redo", { count: 1 }],
+    ["POST", "/api/undo", { count: 1, device: "all", program: "notes" }],
+    ["POST", "/api/redo?branch=b1", { count: 2, all_programs: true }],
   ]);
 });
 

@@ -32,6 +32,8 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
     ///
     /// It names the property as a write does, and has no payload.
     package static let erase = OperationKind(rawValue: 10)
+    /// Says to which action of which program its change belongs.
+    package static let action = OperationKind(rawValue: 11)
 
     /// Whether the operation names one object.
     package var hasObject: Bool { self.isEdit || self == .erase }
@@ -99,6 +101,7 @@ package enum Edit: Hashable, Sendable {
     case undo(Undo)
     case branch(BranchStatement)
     case erase(Erasure)
+    case action(ActionStatement)
     /// An operation of a kind this version does not know.
     case unknown(kind: UInt8, body: [UInt8])
     /// A write whose content is gone.
@@ -134,6 +137,7 @@ extension Edit {
         case .undo: .undo
         case .branch: .branch
         case .erase: .erase
+        case .action: .action
         case .unknown(let kind, _): OperationKind(rawValue: kind)
         case .redacted: .redacted
         }
@@ -145,7 +149,7 @@ extension Edit {
         case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
             .delete(let object), .redacted(let object, _, _):
             object
-        case .introduce, .restamp, .undo, .branch, .erase, .unknown: nil
+        case .introduce, .restamp, .undo, .branch, .erase, .action, .unknown: nil
         }
     }
 
@@ -169,6 +173,7 @@ extension Edit {
         case .restamp(let restamp): restamp.encode(to: &bytes)
         case .undo(let undo): undo.encode(to: &bytes)
         case .branch(let statement): statement.encode(to: &bytes)
+        case .action(let statement): statement.encode(to: &bytes)
         case .unknown(_, let body): bytes += body
         case .redacted(_, _, let leaf): leaf?.bytes.append(to: &bytes)
         }

@@ -117,6 +117,9 @@ package struct Run: Hashable, Sendable {
         case .branch:
             guard let statement = try? BranchStatement(decoding: payload) else { break }
             return .branch(statement)
+        case .action:
+            guard let statement = try? ActionStatement(decoding: payload) else { break }
+            return .action(statement)
         case .erase:
             guard payload.isEmpty else { throw .trailingBytes }
             return .erase(self.erasure(operation))

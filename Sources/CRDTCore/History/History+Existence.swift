@@ -41,8 +41,8 @@ extension History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         let deletions = Set(try self.deletions(of: object, in: &transaction))
-        if deletions.isEmpty, self.undos == nil,
-            let creation = try transaction.look(at: object, { $0.creation }), self.view.counts(creation.write)
+        if deletions.isEmpty, let creation = try transaction.look(at: object, { $0.creation }),
+            self.view.counts(creation.write), try self.counts(creation.write, in: &transaction)
         {
             return true
         }

@@ -69,25 +69,77 @@ package struct History {
     /// The write in force for a property, be its content here or missing; nil if it has none.
     ///
     /// Throws `compacted` if it may be one that was dropped.
-    /// - Complexity: O(log *n* + *k*) for *k* later writes that do not count, which are none if a time is asked for.
+    /// - Complexity: O(log *n* + *k*) for *k* later writes that do not count. There are none if a time is asked for,
+    ///   and what is taken back is leapt over where nobody wrote beside it.
     package mutating func lastWrite(
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> WriteReference? {
         if self.isPresent { return try transaction.register(key)?.winner }
-        var bound = self.view.lastStamp
+        var passed: [WriteReference] = []
+        var group = try self.lastWrites(at: key, through: self.view.lastStamp, in: &transaction)
         while true {
-            let group = try self.lastWrites(at: key, through: bound, in: &transaction)
-            for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) })
-            where try self.counts(write, in: &transaction) {
-                try transaction.requireKept(write, at: key, in: self.view)
-                return write
+            for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) }) {
+                if try self.counts(write, in: &transaction) {
+                    return try self.kept(write, at: key, after: passed, in: &transaction)
+                }
+                passed.append(write)
             }
             guard let stamp = group.first?.stamp, stamp > .zero else {
-                try transaction.requireKept(nil, at: key, in: self.view)
-                return nil
+                return try self.kept(nil, at: key, after: passed, in: &transaction)
             }
-            bound = Stamp(rawValue: stamp.rawValue - 1)
+            if let leap = try self.leap(from: group, at: key, in: &transaction) {
+                group = leap
+            } else {
+                group = try self.lastWrites(at: key, through: Stamp(rawValue: stamp.rawValue - 1), in: &transaction)
+            }
+        }
+    }
+
+    /// The writes to a property with the stamp of the one that an undo or redo is about, if only what does not count
+    /// lies between; nil if that is not known.
+    ///
+    /// On a branch, that is known while one device writes there, and nothing else was merged meanwhile.
+    private mutating func leap(
+        from group: [WriteReference],
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [WriteReference]? {
+        guard group.count == 1, let write = group.first,
+            let change = try self.undos?.lastWord(of: write, in: &transaction)
+        else { return nil }
+        let stamp = try transaction.effectiveStamp(at: change)
+        guard stamp < write.stamp else { return nil }
+        if self.view.seen == nil {
+            guard try transaction.conflicts(at: key).isEmpty else { return nil }
+        } else {
+            guard self.view.unmerged.count == 1 else { return nil }
+            let counted = try transaction.lastWrites(at: key, through: write.stamp, where: self.view.counts)
+            if let last = counted.first, last.stamp >= stamp { return nil }
+        }
+        let found = try self.lastWrites(at: key, through: stamp, in: &transaction)
+        return found.contains { $0.point == change } ? found : nil
+    }
+
+    /// The last write that counts, of which nothing may have been dropped above it.
+    ///
+    /// If something may have been, what an undo had put in force again stands for what it was, as long as that is so.
+    /// `passed`: what does not count above it, the last first.
+    private mutating func kept(
+        _ write: WriteReference?,
+        at key: RegisterKey,
+        after passed: [WriteReference],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> WriteReference? {
+        do throws(StoreError) {
+            try transaction.requireKept(write, at: key, in: self.view)
+            return write
+        } catch .compacted where self.undos != nil {
+            for former in passed where try self.undos?.standsForFormer(former, in: &transaction) ?? false {
+                try transaction.requireKept(former, at: key, in: self.view)
+                return former
+            }
+            throw .compacted
         }
     }
 

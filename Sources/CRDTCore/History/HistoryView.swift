@@ -131,6 +131,11 @@ extension StoreTransaction {
         try self.baseEnds(of: branch).count == self.branches[branch]?.opening.base.count
     }
 
+    /// What a branch begins with, with all that the authors of that had seen, as far as it is here.
+    mutating func base(of branch: BranchID) throws(StoreError) -> SeenSegments {
+        try self.closure(of: self.baseEnds(of: branch).map(\.point))
+    }
+
     /// What a branch begins with, as far as it is here.
     private mutating func baseEnds(
         of branch: BranchID

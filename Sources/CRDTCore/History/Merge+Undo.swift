@@ -1,4 +1,59 @@
+/// What changes say of the actions that they belong to, and of those that they take back.
 extension Merge {
+    /// Notes to which action an applied change belongs, if it says so, or if its segment hangs on another one.
+    ///
+    /// An action lies on one segment, and an undo ends those that it could have taken back. What says otherwise begins
+    /// one of its own.
+    /// - Complexity: O(log *n*).
+    func noteAction(
+        by change: Change,
+        of run: Run,
+        _ record: SegmentRecord,
+        at point: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        if let last = run.operations[change.operationRange].last, last.kind == .action,
+            let statement = try? ActionStatement(decoding: run.payload[last.payloadRange])
+        {
+            var noted = ActionRecord(point: point, label: statement.label, firstSequence: point.sequence)
+            if statement.distance > 0, statement.distance <= point.sequence - record.firstSequence {
+                let first = SegmentPoint(segment: point.segment, sequence: point.sequence - statement.distance)
+                let begins = try transaction.firstOfAction(at: first) == first
+                let isOwn = try transaction.label(at: first) == statement.label
+                var isEnded = false
+                if run.operations[change.operationRange].first?.kind != .undo {
+                    isEnded = try self.hasUndo(since: first, of: statement.label, record, in: &transaction)
+                }
+                if begins, isOwn, !isEnded { noted.firstSequence = first.sequence }
+            }
+            try transaction.addAction(noted)
+        } else if point.sequence == record.firstSequence, let parent = record.origin?.parent, parent.sequence > 0 {
+            let label = try transaction.label(at: parent)
+            if !label.isEmpty {
+                try transaction.addAction(
+                    ActionRecord(point: point, label: label, firstSequence: point.sequence)
+                )
+            }
+        }
+    }
+
+    /// Whether an undo on the segment has come since a change whose scope has the actions of a program.
+    private func hasUndo(
+        since first: SegmentPoint,
+        of label: String,
+        _ record: SegmentRecord,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        let device = record.introduction?.device
+        for scope in [UndoScope(device: device, label: label), UndoScope(device: device, label: nil)]
+            + [UndoScope(device: nil, label: label), UndoScope(device: nil, label: nil)]
+        {
+            let last = try transaction.lastUndo(in: scope, on: first.segment, upTo: record.appliedSequence)
+            if let last, last.point.sequence > first.sequence { return true }
+        }
+        return false
+    }
+
     /// Notes what a change says that it takes back, if it is about an earlier change of its own user.
     ///
     /// A word about what another device has written counts only if edits come with it: one that does nothing would have
@@ -13,22 +68,44 @@ extension Merge {
     ) throws(StoreError) {
         let operation = run.operations[change.operationRange.lowerBound]
         guard let undo = try? Undo(decoding: run.payload[operation.payloadRange]),
-            let scope = undo.scope ?? author.introduction?.device.map({ .device($0) }),
+            let device = author.introduction?.device,
             let target = try self.place(undo.target, author, seenBy: point, in: &transaction)
         else { return }
+        let own = UndoScope(device: device, label: try transaction.label(at: point))
+        let scope = undo.scope ?? own
         var undone = target
+        var action: SegmentPoint
         if undo.isRedo {
             guard let first = try transaction.undo(at: target), !first.isRedo else { return }
-            undone = first.change
+            (undone, action) = (first.change, first.action)
+        } else {
+            action = try transaction.firstOfAction(at: target)
         }
-        let device = transaction.segment(undone.segment).introduction?.device
-        guard scope.contains(device) else { return }
-        if device != author.introduction?.device {
+        if let named = undo.merge {
+            let merge = try self.place(named, author, seenBy: point, in: &transaction)
+            guard !undo.isRedo, let merge,
+                transaction.progress(of: merge.segment).branch == author.branch,
+                transaction.progress(of: undone.segment).branch != author.branch,
+                transaction.branches.lastMerging(on: merge.segment, after: merge.sequence - 1, through: merge.sequence)
+                    != nil
+            else { return }
+            action = try transaction.firstOfAction(at: merge)
+        }
+        let doer = transaction.segment(action.segment).introduction?.device
+        guard scope.contains(doer), try scope.contains(label: transaction.label(at: action)) else { return }
+        if doer != device {
             guard run.operations[change.operationRange].contains(where: { $0.kind.isEdit }) else { return }
         }
         var next: SegmentPoint?
         if let named = undo.next { next = try self.place(named, author, seenBy: point, in: &transaction) }
-        let record = UndoRecord(point: point, change: undone, target: target, scope: scope, next: next)
+        let record = UndoRecord(
+            point: point,
+            change: undone,
+            target: target,
+            action: action,
+            scope: scope,
+            next: next
+        )
         try transaction.addUndo(record)
     }
 

@@ -1,14 +1,16 @@
 /// What a change that takes another one back had done to the state, as far as nobody has edited that since.
 ///
-/// A redo takes the effect of an undo back: everything becomes exactly what it was before the undo. The edits of later
-/// undos and redos that were taken back themselves stand for what was before them.
+/// A redo takes the effect of an undo back: everything becomes exactly what it was before the undo. A later undo or
+/// redo stands for what was before the change that it took back, or if that was done otherwise since, for what was
+/// before itself: who did it again may have found the object gone, and nothing to write.
 package struct UndoneEffect {
     private let user: UserID
     private let undo: SegmentPoint
     private let context: CausalContext
     private var before: History
-    /// What counts where the redo is written.
+    /// What counts where the redo is written, and what is taken back there.
     private var history: History
+    private var state: UndoState
 
     /// `undo`: a change of the user that takes another one back.
     package init(
@@ -18,6 +20,7 @@ package struct UndoneEffect {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         (self.undo, self.user, self.history) = (undo, user, history)
+        self.state = UndoState(of: user, in: history, &transaction)
         self.before = History(try Self.view(before: undo, in: &transaction))
         self.context = CausalContext(
             seen: try transaction.context(at: undo),
@@ -43,6 +46,16 @@ package struct UndoneEffect {
         return try transaction.undo(at: point)
     }
 
+    /// What an undo or redo of the user stands for that has written something; nil for any other write.
+    private mutating func former(
+        of write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> HistoryView? {
+        guard let undo = try self.ownUndo(at: write.point, &transaction) else { return nil }
+        let isLast = try self.state.lastWord(of: write, in: &transaction) != nil
+        return try Self.view(before: isLast ? undo.target : undo.point, in: &transaction)
+    }
+
     /// The write to a property that was in force before the undo, if the property is as the undo left it.
     ///
     /// - Returns: nil if somebody has written to it since; a write of nil if there was none before.
@@ -52,10 +65,8 @@ package struct UndoneEffect {
     ) throws(StoreError) -> (before: WriteReference?, isUntouched: Bool) {
         var current = try self.history.lastWrite(at: key, in: &transaction)
         while let write = current, write.point != self.undo {
-            guard let undo = try self.ownUndo(at: write.point, &transaction) else {
-                return (current, false)
-            }
-            var reader = History(try Self.view(before: undo.target, in: &transaction))
+            guard let view = try self.former(of: write, in: &transaction) else { return (current, false) }
+            var reader = History(view)
             current = try reader.lastWrite(at: key, in: &transaction)
         }
         guard current != nil else { return (nil, false) }
@@ -71,10 +82,7 @@ package struct UndoneEffect {
             .sorted { WriteOrder.precedes($1.write, $0.write, transaction) }
         var current = moves.first
         while let move = current, move.write.point != self.undo {
-            guard let undo = try self.ownUndo(at: move.write.point, &transaction) else {
-                return (current, false)
-            }
-            let view = try Self.view(before: undo.target, in: &transaction)
+            guard let view = try self.former(of: move.write, in: &transaction) else { return (current, false) }
             current = moves.first { view.counts($0.write) }
         }
         guard current != nil else { return (nil, false) }

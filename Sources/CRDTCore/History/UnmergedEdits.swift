@@ -1,6 +1,6 @@
 /// What a branch shows and no other timeline does.
 package struct UnmergedEdits: Hashable, Sendable {
-    /// The changes that do more than say something of branches.
+    /// The changes that do more than say something of branches and actions.
     package var changeCount = 0
     /// What they are about.
     package var objects: Set<ObjectID> = []
@@ -40,7 +40,7 @@ extension StoreTransaction {
             guard let run, !run.changes.isEmpty else { throw .damaged("a change is missing from the log") }
             for change in run.changes.prefix(Int(clamping: last - next + 1)) {
                 let operations = run.operations[change.operationRange]
-                if operations.contains(where: { $0.kind != .branch && $0.kind != .introduce }) {
+                if operations.contains(where: { ![.branch, .introduce, .action].contains($0.kind) }) {
                     edits.changeCount += 1
                 }
                 for operation in operations where operation.kind.isEdit {

@@ -446,6 +446,7 @@ package struct Merge {
             try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
             write.index += 1
         }
+        try self.noteAction(by: change, of: run, record, at: place, in: &transaction)
         if run.operations[change.operationRange].first?.kind == .undo {
             try self.noteUndo(by: change, of: run, record, at: place, in: &transaction)
         }

@@ -44,6 +44,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var missing: [SegmentPoint: Int] = [:]
     var erasures: [RegisterKey: [SegmentIndex: (erasure: PendingErasure, due: WallTime?)]] = [:]
     var undos = MemoryUndos()
+    var actions = MemoryActions()
     private var raised: [SegmentPoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
@@ -627,6 +628,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.erasures = [:]
         self.moveLog = MemoryMoves()
         self.undos = MemoryUndos()
+        self.actions = MemoryActions()
         self.raised = [:]
         for position in self.chains.indices {
             self.chains[position].removeCheckpoints(after: 0)

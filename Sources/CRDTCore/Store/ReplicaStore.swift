@@ -50,7 +50,8 @@ package struct RunIndexes: Sendable {
 ///
 /// Writes are seen by later reads of the same transaction. Every lookup by key is O(log *n*) or better.
 package protocol StoreTransaction:
-    StateReading, LogRows, OrderRows, BranchRows, RegisterRows, HierarchyRows, RedactionRows, UndoRows
+    StateReading, LogRows, OrderRows, BranchRows, RegisterRows, HierarchyRows, RedactionRows, ActionRows,
+    UndoRows
 {
     /// Empties everything that follows from the log: registers, versions, objects' state, moves, raised stamps and
     /// checkpoints. Numbers of ids stay.

@@ -14,8 +14,13 @@ package protocol UndoRows {
         on segment: SegmentIndex,
         upTo sequence: UInt64
     ) throws(StoreError) -> UndoRecord?
-    /// The last change of a segment, up to a sequence, that takes anything back or does it again.
-    mutating func lastUndo(on segment: SegmentIndex, upTo sequence: UInt64) throws(StoreError) -> UndoRecord?
+    /// The last change of a segment, up to a sequence, that takes anything of a scope (nil: of any) back, or does it
+    /// again.
+    mutating func lastUndo(
+        in scope: UndoScope?,
+        on segment: SegmentIndex,
+        upTo sequence: UInt64
+    ) throws(StoreError) -> UndoRecord?
 }
 
 /// A change that takes back an earlier one of its user, which its author had seen.
@@ -25,20 +30,28 @@ package struct UndoRecord: Hashable, Sendable {
     package var change: SegmentPoint
     /// What is taken back: that change, or if it is done again, the one that took it back.
     package var target: SegmentPoint
+    /// The change with which the action began that is taken back, or done again: of the change itself, or of the merge
+    /// that had brought it.
+    package var action: SegmentPoint
     package var scope: UndoScope
-    /// What is taken back next in the scope, or done again next if this is a redo; nil if there is nothing.
+    /// With which change the action begins that is taken back next in the scope, or done again next if this is a redo;
+    /// nil if there is nothing.
     package var next: SegmentPoint?
 
     package var isRedo: Bool { self.change != self.target }
+    /// Whether a merge had brought the change: an action has one segment.
+    package var isOfMerge: Bool { self.change.segment != self.action.segment }
 
     package init(
         point: SegmentPoint,
         change: SegmentPoint,
         target: SegmentPoint,
+        action: SegmentPoint,
         scope: UndoScope,
         next: SegmentPoint?
     ) {
-        (self.point, self.change, self.target, self.scope, self.next) = (point, change, target, scope, next)
+        (self.point, self.change, self.target, self.action) = (point, change, target, action)
+        (self.scope, self.next) = (scope, next)
     }
 }
 
@@ -73,9 +86,10 @@ struct MemoryUndos: Sendable {
             .map { SegmentIndex(rawValue: $0) }
     }
 
-    func last(on segment: SegmentIndex, upTo sequence: UInt64) -> UndoRecord? {
-        guard let last = self.all[segment]?.last(where: { $0 <= sequence }) else { return nil }
-        return self.records[SegmentPoint(segment: segment, sequence: last)]
+    func last(in scope: UndoScope?, on segment: SegmentIndex, upTo sequence: UInt64) -> UndoRecord? {
+        let places = self.all[segment]?.reversed().lazy.filter { $0 <= sequence }
+            .map { SegmentPoint(segment: segment, sequence: $0) }
+        return places?.compactMap { self.records[$0] }.first { scope == nil || $0.scope == scope }
     }
 }
 
@@ -96,7 +110,11 @@ extension MemoryTransaction {
         self.undos.segment(of: change, after: segment)
     }
 
-    package mutating func lastUndo(on segment: SegmentIndex, upTo sequence: UInt64) -> UndoRecord? {
-        self.undos.last(on: segment, upTo: sequence)
+    package mutating func lastUndo(
+        in scope: UndoScope?,
+        on segment: SegmentIndex,
+        upTo sequence: UInt64
+    ) -> UndoRecord? {
+        self.undos.last(in: scope, on: segment, upTo: sequence)
     }
 }

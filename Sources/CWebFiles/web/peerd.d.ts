@@ -176,10 +176,29 @@ export interface Kept {
   readonly author: Author | null;
 }
 
-export interface ReversedTransaction {
+/** Whose actions an undo takes back: by default those of this page's program on this machine. */
+export interface UndoScope {
+  /** An id, a name, or "all". */
+  device?: string;
+  program?: string;
+  allPrograms?: boolean;
+}
+
+/** An action that was taken back, or done again. */
+export interface ReversedAction {
   readonly moment: Moment;
   readonly time_ms: number;
   readonly device_name: string | null;
+  /** The name of the program that did it; empty for one without a name. */
+  readonly program: string;
+  readonly transaction_count: number;
+  /** `edits` has the first 1,000 of them, and `kept` of the parts that stay. */
+  readonly edit_count: number;
+  readonly kept_count: number;
+  /** Whether it was a merge: only `redo` brings back what that had brought. */
+  readonly is_merge: boolean;
+  /** Its transactions that are left, since something else was done meanwhile. */
+  readonly left_count: number;
   readonly edits: readonly { readonly object: ID | null; readonly action: { readonly [kind: string]: unknown } }[];
   readonly kept: readonly Kept[];
   /** Whether anything changed: all may stay, or be what it should be already. */
@@ -228,9 +247,9 @@ export interface Branch extends Past {
   /** One transaction on the branch: all its edits count, or none. While the daemon is away, it waits. */
   write(compose: (transaction: Transaction) => unknown, options?: WriteOptions): Promise<{ readonly created: ID[] }>;
   /** Takes back the last transactions of this machine that count on the branch; the main timeline stays. */
-  undo(count?: number): Promise<ReversedTransaction[]>;
-  /** Does transactions again that `undo` took back. */
-  redo(count?: number): Promise<ReversedTransaction[]>;
+  undo(count?: number, of?: UndoScope): Promise<ReversedAction[]>;
+  /** Does actions again that `undo` took back. */
+  redo(count?: number, of?: UndoScope): Promise<ReversedAction[]>;
   /** Makes an object and what was below it, or one property, what it was at a moment, by new edits on the branch. */
   restore(id: ID, options: { at: Moment | Date; property?: string }): Promise<Restoration>;
   /** The objects that differ: `before` is on the branch, `after` on the main timeline or on another branch. */
@@ -294,6 +313,8 @@ export interface Transaction {
 export interface WriteOptions {
   /** Versions that objects must still have, by id; "version-changed" otherwise. */
   if?: { [id: string]: string };
+  /** A name that several writes of the program may have: `undo` takes them back in one. */
+  action?: string;
   signal?: AbortSignal;
 }
 
@@ -376,9 +397,9 @@ export interface Workspace {
   /** Makes an object and what was below it, or one property, what it was at a moment, by new edits. */
   restore(id: ID, options: { at: Moment | Date; property?: string }): Promise<Restoration>;
   /** Takes back the last transactions of this machine; resolves with them, the latest first. */
-  undo(count?: number): Promise<ReversedTransaction[]>;
-  /** Does transactions again that `undo` took back. */
-  redo(count?: number): Promise<ReversedTransaction[]>;
+  undo(count?: number, of?: UndoScope): Promise<ReversedAction[]>;
+  /** Does actions again that `undo` took back. */
+  redo(count?: number, of?: UndoScope): Promise<ReversedAction[]>;
   branches(): Promise<BranchInfo[]>;
   /** Creates a branch with what is here now, or what was at a moment; of the main timeline, or of a branch. */
   createBranch(name: string, options?: { parent?: string; at?: Moment | Date }): Promise<BranchInfo>;
@@ -405,6 +426,8 @@ export interface ConnectOptions {
   url?: string | URL;
   /** Only outside of pages that the daemon serves: those have a cookie. */
   token?: string;
+  /** The name under which it writes, in at most 64 bytes; by default the folder of the page. */
+  program?: string;
   onerror?: (error: unknown) => void;
   /** For programs without a built-in WebSocket. */
   WebSocket?: new (url: string) => unknown;

@@ -12,6 +12,7 @@
  */
 
 /** The largest message that the daemon reads. A longer one would close the connection each time it is sent again. */
+const PROGRAM_BYTES_MAX = 64;
 const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** Writes on their way at once. Further ones wait in order, so a long time offline does not end in one burst. */
 const WRITES_IN_FLIGHT_MAX = 32;
@@ -52,6 +53,9 @@ export class PeerdProblem extends Error {
  *
  * Resolves when the daemon has answered, and also when it cannot be reached: the workspace is then offline and goes on
  * trying. Rejects if the daemon refuses this page (unauthorized, forbidden, misdirected).
+ *
+ * `program`: the name under which it writes, in at most 64 bytes; its `undo` takes back what was written under it. By
+ * default that is the folder of the page.
  */
 export async function connect(options = {}) {
   const workspace = new Workspace(options);
@@ -173,6 +177,7 @@ class Subscription {
 class Workspace {
   #options;
   #url;
+  #program;
   #socket = null;
   #state = "connecting";
   #problem = null;
@@ -192,6 +197,7 @@ class Workspace {
   constructor(options) {
     this.#options = options;
     this.#url = new URL(options.url ?? globalThis.location?.origin ?? "http://127.0.0.1:8080");
+    this.#program = options.program ?? programOfPage();
     /** Called with each error that nobody else handles; `on("error", …)` adds further listeners. */
     this.onerror = options.onerror ?? null;
     this.firstAttempt = new Promise((resolve, reject) => { this.#settleFirstAttempt = { resolve, reject }; });
@@ -288,7 +294,11 @@ class Workspace {
    * `compose` gets a transaction and must not be async. All its edits count, or none. Offline, the write waits for the
    * connection. Rejects with a PeerdProblem; nothing was written then, unless its code is "outcome-unknown".
    *
-   * @param {{if?: object, signal?: AbortSignal}} options `if`: versions that objects must still have, by id
+   * Writes with the same `action`, a name that the page makes up, are one action: `undo` takes them back in one, as what
+   * was written while something was dragged.
+   *
+   * @param {{if?: object, action?: string, signal?: AbortSignal}} options `if`: versions that objects must still have,
+   *   by id
    */
   write(compose, options = {}) {
     return new Promise((resolve, reject) => {
@@ -307,7 +317,10 @@ class Workspace {
         return refuse(error);
       }
       const id = uuid();
-      const message = compact({ type: "write", id, edits: transaction.edits, if: options.if });
+      const { action, if: conditions } = options;
+      const message = compact({
+        type: "write", id, edits: transaction.edits, if: conditions, program: this.#program, action,
+      });
       const text = JSON.stringify(message);
       if (new TextEncoder().encode(text).length > MESSAGE_BYTES_MAX) {
         return refuse(new PeerdProblem({
@@ -401,15 +414,16 @@ class Workspace {
   restore(id, { at, property } = {}) { return restore(this, id, at, property); }
 
   /**
-   * Takes back the last transactions that were written on this machine, from whichever page or program.
+   * Takes back the last actions that the program of this page has done on this machine.
    *
-   * Resolves with these transactions, the latest first: none if nothing is left. What somebody has edited since stays as
-   * it is; `kept` of a transaction names it.
+   * Resolves with these actions, the latest first: none if nothing is left. What somebody has edited since stays as it
+   * is; `kept` of an action names it. `of`: whose actions instead, with `device` (an id, a name, or "all"), `program` (a
+   * name) or `allPrograms`.
    */
-  undo(count = 1) { return reverse(this, "undo", count); }
+  undo(count = 1, of = {}) { return reverse(this, "undo", count, of); }
 
-  /** Does transactions again that `undo` took back, the last of them first. */
-  redo(count = 1) { return reverse(this, "redo", count); }
+  /** Does actions again that `undo` took back, the last of them first. */
+  redo(count = 1, of = {}) { return reverse(this, "redo", count, of); }
 
   /** The branches that are not deleted, in the order of their names. */
   async branches() { return (await this.fetch("/api/branches")).branches; }
@@ -437,7 +451,8 @@ class Workspace {
 
   /** Asks the daemon by HTTP; resolves with the JSON of the answer (null if it is empty), or with its text. */
   async fetch(path, { method = "GET", json, headers = {}, as = "json", ...rest } = {}) {
-    const request = { method, headers: { Accept: "application/json", ...headers }, ...rest };
+    const own = { Accept: "application/json", "Peerd-Program": encodeURIComponent(this.#program) };
+    const request = { method, headers: { ...own, ...headers }, ...rest };
     if (json !== undefined) {
       request.body = JSON.stringify(json);
       request.headers["Content-Type"] = "application/json";
@@ -752,9 +767,16 @@ class Past {
 
 /** What can be read, written and done on a branch; `workspace.branch` makes one. */
 /** Takes transactions back, or does them again, on a branch or on the main timeline. */
-async function reverse(workspace, way, count, branch) {
+/** The name of the program that a page is: its folder on the server, which all its pages share. */
+function programOfPage() {
+  const folder = globalThis.location?.pathname?.replace(/[^/]*$/, "") ?? "";
+  return new TextEncoder().encode(folder).length <= PROGRAM_BYTES_MAX ? folder : "";
+}
+
+async function reverse(workspace, way, count, { device, program, allPrograms }, branch) {
   const path = `/api/${way}${search({ branch })}`;
-  return (await workspace.fetch(path, { method: "POST", json: { count } })).transactions;
+  const json = compact({ count, device, program, all_programs: allPrograms });
+  return (await workspace.fetch(path, { method: "POST", json })).actions;
 }
 
 function restore(workspace, id, at, property, branch) {
@@ -797,11 +819,11 @@ class Branch extends Past {
     }
   }
 
-  /** Takes back the last transactions of this machine that count on the branch; main stays. As `undo` of the workspace. */
-  undo(count = 1) { return reverse(this.#workspace, "undo", count, this.id); }
+  /** Takes back the last actions of this page that count on the branch; main stays. As `undo` of the workspace. */
+  undo(count = 1, of = {}) { return reverse(this.#workspace, "undo", count, of, this.id); }
 
-  /** Does transactions again on the branch that `undo` took back there. */
-  redo(count = 1) { return reverse(this.#workspace, "redo", count, this.id); }
+  /** Does actions again on the branch that `undo` took back there. */
+  redo(count = 1, of = {}) { return reverse(this.#workspace, "redo", count, of, this.id); }
 
   /** Makes an object, with all that was below it, or one property, what it was at a moment; on the branch. */
   restore(id, { at, property } = {}) { return restore(this.#workspace, id, at, property, this.id); }

@@ -64,13 +64,13 @@ struct ReplicaAuthor: ~Copyable {
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
         guard let name = request.name else {
-            return try self.perform(request.content, on: request.branch, in: &transaction)
+            return try self.perform(request.content, on: request.branch, as: request.action, in: &transaction)
         }
         if let earlier = try transaction.rememberedWrite(name.text) {
             guard earlier.content == name.content else { return .failure(.nameTaken(name.text)) }
             return .success(WriteReceipt(dot: nil, created: earlier.created, operationCount: 0))
         }
-        let result = try self.perform(request.content, on: request.branch, in: &transaction)
+        let result = try self.perform(request.content, on: request.branch, as: request.action, in: &transaction)
         if case .success(let receipt) = result {
             let write = RememberedWrite(content: name.content, created: receipt.created)
             try transaction.remember(write, as: name.text)
@@ -81,6 +81,7 @@ struct ReplicaAuthor: ~Copyable {
     private mutating func perform(
         _ wanted: WriteRequest.Content,
         on branch: BranchID?,
+        as action: ActionContext,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
         var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user)
@@ -92,9 +93,9 @@ struct ReplicaAuthor: ~Copyable {
                 let state = try WriteRefusal.from { () throws(StoreError) in
                     HistoryState(try transaction.view(of: branch), of: transaction)
                 }
-                plan = try self.plan(plan, by: wanted, on: branch, state, in: transaction)
+                plan = try self.plan(plan, by: wanted, on: branch, as: action, state, in: transaction)
             } else {
-                plan = try self.plan(plan, by: wanted, on: nil, transaction, in: transaction)
+                plan = try self.plan(plan, by: wanted, on: nil, as: action, transaction, in: transaction)
             }
         } catch {
             // Who asks for what was dropped gets an answer, as all others do that share the transaction.
@@ -104,7 +105,8 @@ struct ReplicaAuthor: ~Copyable {
         guard !plan.edits.isEmpty else {
             return .success(WriteReceipt(dot: nil, created: plan.created, operationCount: 0))
         }
-        let dot = try self.commit(plan.edits, on: branch, seeing: plan.seen, closing: plan.closed, in: &transaction)
+        let (seen, closed) = (plan.seen, plan.closed)
+        let dot = try self.commit(plan.edits, on: branch, as: action, seeing: seen, closing: closed, in: &transaction)
         guard let dot else { return .failure(.clockExhausted) }
         return .success(WriteReceipt(dot: dot, created: plan.created, operationCount: plan.edits.count))
     }
@@ -114,6 +116,7 @@ struct ReplicaAuthor: ~Copyable {
         _ plan: TransactionPlan,
         by wanted: WriteRequest.Content,
         on branch: BranchID?,
+        as action: ActionContext,
         _ state: some StateReading,
         in transaction: some NodeTransaction
     ) throws(WriteRefusal) -> TransactionPlan {
@@ -135,7 +138,8 @@ struct ReplicaAuthor: ~Copyable {
             store: transaction,
             state: state,
             branch: branch,
-            device: self.identity.device
+            device: self.identity.device,
+            action: action
         )
         try body(&local)
         return try local.finish()
@@ -148,11 +152,12 @@ struct ReplicaAuthor: ~Copyable {
 
     /// Writes edits as one change of the active replica, or of that of a branch, stamped now.
     ///
-    /// `others`: what it has seen besides, which its edits say that they merge. `closed`: what they give up.
-    /// Nil if the clock has run out.
+    /// `action`: what it belongs to; nil for what no program asked for. `others`: what it has seen besides, which its
+    /// edits say that they merge. `closed`: what they give up. Nil if the clock has run out.
     mutating func commit(
         _ edits: [Edit],
         on branch: BranchID? = nil,
+        as action: ActionContext? = nil,
         seeing others: SeenSegments = SeenSegments(),
         closing closed: SeenSegments = SeenSegments(),
         in transaction: inout some NodeTransaction
@@ -180,18 +185,49 @@ struct ReplicaAuthor: ~Copyable {
         if branch != nil || isLong {
             others = try self.timelines(of: news, besides: branch, said, all: isLong, in: &transaction)
         }
+        var action = action
         while news.count > Limits.contextEntryCountMax || !others.isEmpty && !news.isEmpty {
             let part = Array(news.prefix(Limits.contextEntryCountMax))
-            let statements = said + others.map { .branch(.merges($0)) }
+            var statements = said + others.map { .branch(.merges($0)) }
+            // What a branch begins with is no action of who writes there first.
+            if !said.isEmpty { statements += try Self.belonging(to: &action, after: record, index, in: &transaction) }
             try self.append(statements, stamp, part, to: record.id, after: record, &merge, in: &transaction)
             guard let next = try self.nextStamp(on: index, in: &transaction) else { return nil }
             (record, stamp) = (transaction.segment(index), next)
             news.removeFirst(part.count)
         }
-        let run = try self.append(edits, stamp, news, to: record.id, after: record, &merge, in: &transaction)
+        let all = try edits + Self.belonging(to: &action, after: record, index, in: &transaction)
+        let run = try self.append(all, stamp, news, to: record.id, after: record, &merge, in: &transaction)
         self.state.sealed = (run, SegmentPoint(segment: index, sequence: run.firstSequence))
         try self.finish(&merge, in: &transaction)
         return Dot(replica: record.id, sequence: record.storedSequence + 1)
+    }
+
+    /// What the next change of a segment must say so that it belongs to an action: nothing if it is one by itself, and
+    /// by the program that made the change before.
+    ///
+    /// The action begins with that change if it has not begun on the segment before.
+    private static func belonging(
+        to action: inout ActionContext?,
+        after record: SegmentRecord,
+        _ index: SegmentIndex,
+        in transaction: inout some NodeTransaction
+    ) throws(StoreError) -> [Edit] {
+        guard let label = action?.label else { return [] }
+        let sequence = record.storedSequence + 1
+        var distance: UInt64 = 0
+        if let first = action?.first, first.replica == record.id,
+            (record.firstSequence..<sequence).contains(first.sequence)
+        {
+            distance = sequence - first.sequence
+        } else {
+            action?.first = Dot(replica: record.id, sequence: sequence)
+        }
+        let last = SegmentPoint(segment: index, sequence: record.storedSequence)
+        // Only of what is applied is it known who made it.
+        let isKnown = !record.progress.isPending && record.progress.hasApplied
+        if isKnown, distance == 0, try transaction.label(at: last) == label { return [] }
+        return [.action(ActionStatement(label: label, distance: distance))]
     }
 
     /// The next stamp: above all that is applied, and above our own last one, be it applied or not.

@@ -124,6 +124,7 @@ package struct WriteRequest: Sendable {
     package var name: IdempotencyKey?
     /// The branch that it is written to; nil for the main timeline.
     package var branch: BranchID?
+    package var action: ActionContext
 
     /// What to write.
     package enum Content: Sendable {
@@ -132,9 +133,15 @@ package struct WriteRequest: Sendable {
         case body(@Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void)
     }
 
-    package init(id: RequestID, transaction: Transaction, branch: BranchID? = nil) {
+    package init(
+        id: RequestID,
+        transaction: Transaction,
+        branch: BranchID? = nil,
+        action: ActionContext = ActionContext()
+    ) {
         self.id = id
         self.branch = branch
+        self.action = action
         self.content = .steps(transaction)
     }
 
@@ -142,13 +149,25 @@ package struct WriteRequest: Sendable {
         id: RequestID,
         name: IdempotencyKey? = nil,
         branch: BranchID? = nil,
+        action: ActionContext = ActionContext(),
         body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) {
         self.id = id
         self.name = name
         self.branch = branch
+        self.action = action
         self.content = .body(body)
     }
+}
+
+/// The program that writes, and the action of it that a change belongs to.
+package struct ActionContext: Hashable, Sendable {
+    /// The name of the program, in at most `Limits.labelByteCountMax` bytes.
+    package var label: String
+    /// The change with which the action began; nil if it begins now, or began on another chain.
+    package var first: Dot?
+
+    package init(label: String = "", first: Dot? = nil) { (self.label, self.first) = (label, first) }
 }
 
 /// What the driver must do.

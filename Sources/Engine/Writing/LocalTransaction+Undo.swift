@@ -2,34 +2,91 @@ package import CRDTCore
 
 /// Undo and redo: the edits that take a change back, or do it again.
 extension LocalTransaction {
-    /// Takes the last change in a scope back that is in force, or does the one again that was taken back last there.
+    /// Takes the last action in a scope back that is in force, or does the one again that was taken back last there:
+    /// one change of it, the last first.
     ///
     /// Only what nobody has edited since changes, as far as one change can hold it: the rest is named in the report,
-    /// and stays as it is. On a branch, the changes are those that count there.
+    /// and stays as it is. On a branch, the actions are those that count there.
     ///
     /// - Parameters:
     ///   - isRedo: whether it does something again.
-    ///   - scope: whose changes; nil for those of this device.
-    /// - Returns: nil if there is no such change.
+    ///   - scope: whose actions; nil for those of this device and of the program that asks.
+    /// - Returns: what was done, and what is left of the action; nil if there is no such action.
     /// - Throws: `WriteRefusal.store` if the store fails.
-    package mutating func reverse(isRedo: Bool, scope: UndoScope? = nil) throws(WriteRefusal) -> UndoReport? {
-        try self.planning { local throws(WriteRefusal) in
-            let branch = local.branch
-            let author = UndoAuthor(
-                user: local.plan.user,
-                device: local.device,
-                scope: scope ?? .device(local.device)
-            )
-            let undo = try WriteRefusal.from { () throws(StoreError) -> UndoPlan? in
+    package mutating func reverse(isRedo: Bool, scope: UndoScope? = nil) throws(WriteRefusal) -> UndoneStep? {
+        let own = UndoScope(device: self.device, label: self.action.label)
+        let author = UndoAuthor(user: self.plan.user, device: self.device, scope: scope ?? own)
+        let branch = self.branch
+        return try self.planning { local throws(WriteRefusal) in
+            let found = try WriteRefusal.from { () throws(StoreError) -> NextUndo? in
                 let history = History(try local.store.view(of: branch))
-                let next = try local.store.nextUndo(for: author, isRedo: isRedo, in: history)
-                guard let next else { return nil }
-                return try UndoPlan(of: next, for: author, isRedo: isRedo, history, in: &local.store)
+                return try local.store.nextUndo(for: author, isRedo: isRedo, on: branch, in: history)
             }
-            guard var undo else { return nil }
-            return try undo.perform(on: &local.plan, in: &local.state, &local.store)
+            guard let found else { return nil }
+            return try local.perform(UndoRest(author: author, isRedo: isRedo, found: found))
         }
     }
+
+    /// Goes on with an action of which some changes are taken back, or done again.
+    ///
+    /// - Returns: what was done; nil if something else was done in the scope since, which ends it.
+    /// - Throws: `WriteRefusal.store` if the store fails.
+    package mutating func reverse(_ rest: UndoRest) throws(WriteRefusal) -> UndoneStep? {
+        let branch = self.branch
+        return try self.planning { local throws(WriteRefusal) in
+            let isLast = try WriteRefusal.from { () throws(StoreError) -> Bool in
+                let history = History(try local.store.view(of: branch))
+                let last = try local.store.lastChange(for: rest.author, on: branch, in: history)
+                guard let last, let undo = try local.store.undo(at: last) else { return false }
+                return undo.target == rest.former
+            }
+            return isLast ? try local.perform(rest) : nil
+        }
+    }
+
+    private mutating func perform(_ rest: UndoRest) throws(WriteRefusal) -> UndoneStep? {
+        var rest = rest
+        guard let piece = rest.found.pieces.first else { return nil }
+        let own = UndoScope(device: self.device, label: self.action.label)
+        let next = rest.found.pieces.count > 1 ? rest.found.first : rest.found.next
+        var plan = try WriteRefusal.from { () throws(StoreError) -> UndoPlan in
+            let history = History(try self.store.view(of: self.branch))
+            let undo = Undo(
+                target: try UndoPlan.named(piece.change, in: &self.store),
+                isRedo: rest.isRedo,
+                scope: rest.author.scope == own ? nil : rest.author.scope,
+                merge: try piece.merge.map { point throws(StoreError) in try UndoPlan.named(point, in: &self.store) },
+                next: try next.map { point throws(StoreError) in try UndoPlan.named(point, in: &self.store) }
+            )
+            return try UndoPlan(of: piece.change, undo, by: rest.author.user, history, in: &self.store)
+        }
+        let report = try plan.perform(on: &self.plan, in: &self.state, &self.store)
+        rest.found.pieces.removeFirst()
+        rest.former = piece.change
+        return UndoneStep(report: report, rest: rest.found.pieces.isEmpty ? nil : rest)
+    }
+}
+
+/// What is left to do of an action that is taken back, or done again.
+package struct UndoRest: Sendable {
+    fileprivate let author: UndoAuthor
+    fileprivate let isRedo: Bool
+    fileprivate var found: NextUndo
+    /// What was taken back, or done again, last.
+    fileprivate var former: SegmentPoint?
+
+    fileprivate init(author: UndoAuthor, isRedo: Bool, found: NextUndo) {
+        (self.author, self.isRedo, self.found) = (author, isRedo, found)
+    }
+
+    /// How many changes are left.
+    package var changeCount: Int { self.found.pieces.count }
+}
+
+/// What one change of an undo or redo did, and what is left of the action; nil if that was the last.
+package struct UndoneStep: Sendable {
+    package var report: UndoReport
+    package var rest: UndoRest?
 }
 
 /// What one undo or redo does, object by object.
@@ -65,28 +122,20 @@ private struct UndoPlan {
     }
 
     init(
-        of next: NextUndo,
-        for author: UndoAuthor,
-        isRedo: Bool,
+        of target: SegmentPoint,
+        _ undo: Undo,
+        by user: UserID,
         _ history: History,
         in store: inout some StoreTransaction
     ) throws(StoreError) {
-        let target = next.target
-        self.target = target
-        self.history = history
+        (self.target, self.undo, self.history) = (target, undo, history)
         self.edits = try UndoPlan.edits(of: target, in: &store)
-        self.undo = Undo(
-            target: try UndoPlan.named(target, in: &store),
-            isRedo: isRedo,
-            scope: author.scope == .device(author.device) ? nil : author.scope,
-            next: try next.next.map { point throws(StoreError) in try UndoPlan.named(point, in: &store) }
-        )
         var change = target
-        if isRedo {
+        if undo.isRedo {
             change = try store.undo(at: target)?.change ?? target
-            self.way = .redo(try UndoneEffect(of: target, by: author.user, history, in: &store))
+            self.way = .redo(try UndoneEffect(of: target, by: user, history, in: &store))
         } else {
-            let state = UndoState(of: author.user, in: history, &store)
+            let state = UndoState(of: user, in: history, &store)
             self.way = .undo(
                 with: history.leavingOut(state.taking(target, isUndone: false)),
                 without: history.leavingOut(state.taking(target, isUndone: true))
@@ -100,12 +149,14 @@ private struct UndoPlan {
             ),
             stamp: try store.effectiveStamp(at: change),
             deviceName: store.segment(change.segment).introduction?.deviceName,
+            label: try store.label(at: change),
+            isMerged: try undo.isRedo ? store.undo(at: target)?.isOfMerge ?? false : undo.merge != nil,
             edits: try UndoPlan.edits(of: change, in: &store),
             kept: []
         )
     }
 
-    private static func named(
+    static func named(
         _ change: SegmentPoint,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> NamedChange {
@@ -364,15 +415,17 @@ private struct UndoPlan {
         return found.sorted { ($0.0, ExactText($0.1)) < ($1.0, ExactText($1.1)) }
     }
 
-    /// The properties that the change wrote, each once, of objects that are not left as they are.
+    /// The properties that the change wrote, each once.
+    ///
+    /// Those of an object that goes are restored too: others may keep it in sight, or make it come back. So are those
+    /// of one that is left: each is judged by itself.
     private var properties: [(ObjectID, String)] {
         var (found, seen): ([(ObjectID, String)], Set<ObjectProperty>) = ([], [])
         for edit in self.edits {
             switch edit {
             case .set(let object, let name, _), .unset(let object, let name), .redacted(let object, let name, _):
-                guard self.concerns(object), seen.insert(ObjectProperty(object: object, name: ExactText(name))).inserted
-                else { continue }
-                found.append((object, name))
+                let property = ObjectProperty(object: object, name: ExactText(name))
+                if seen.insert(property).inserted { found.append((object, name)) }
             default: continue
             }
         }
@@ -383,11 +436,6 @@ private struct UndoPlan {
         var object: ObjectID
         var name: ExactText
     }
-
-    /// Whether properties and places of an object are restored.
-    ///
-    /// Those of an object that goes are, too: others may keep it in sight, or make it come back.
-    private func concerns(_ object: ObjectID) -> Bool { !self.left.contains(object) }
 
     /// Whether an object may be edited: it shows, or it goes.
     ///
@@ -444,7 +492,11 @@ private struct UndoPlan {
         switch self.way {
         case .undo(var with, var without):
             guard let last = try with.lastWrite(at: key, in: &store) else { return nil }
-            guard last.point == self.target else { return .edited(last.segment) }
+            guard last.point == self.target else {
+                // It stands for what was dropped.
+                if try store.undo(at: last.point) != nil { return .unknown }
+                return .edited(last.segment)
+            }
             wanted = try without.lastWrite(at: key, in: &store)
         case .redo(var effect):
             let found = try effect.write(at: key, in: &store)
@@ -474,13 +526,13 @@ private struct UndoPlan {
 
     // MARK: - Places
 
-    /// The objects that the change moved and that are not left as they are.
+    /// The objects that the change moved.
     ///
     /// The last is the first to go back, so that none is put below itself on the way.
     private var moved: [ObjectID] {
         var (found, seen): ([ObjectID], Set<ObjectID>) = ([], [])
-        for case .move(let object, _) in self.edits.reversed() where self.concerns(object) {
-            if seen.insert(object).inserted { found.append(object) }
+        for case .move(let object, _) in self.edits.reversed() where seen.insert(object).inserted {
+            found.append(object)
         }
         return found
     }

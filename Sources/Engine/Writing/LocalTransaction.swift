@@ -13,6 +13,8 @@ package struct LocalTransaction: ~Copyable {
     let branch: BranchID?
     /// The device that writes: an undo takes back what it has done.
     package let device: DeviceID
+    /// The action that the transaction belongs to.
+    let action: ActionContext
     /// Why a step was refused.
     ///
     /// Part of it may be in the plan, which is not written then, whatever the caller makes of the error.

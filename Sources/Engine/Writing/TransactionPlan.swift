@@ -467,10 +467,10 @@ struct TransactionPlan {
         self.edits.append(edit)
     }
 
-    private var byteCountMax: Int { self.isUndo ? Limits.editByteCountMax : Limits.transactionByteCountMax }
+    private var byteCountMax: Int { self.isUndo ? Limits.undoByteCountMax : Limits.transactionByteCountMax }
 
     private var operationCountMax: Int {
-        self.isUndo ? Limits.changeOperationCountMax : Limits.transactionOperationCountMax
+        self.isUndo ? Limits.undoOperationCountMax : Limits.transactionOperationCountMax
     }
 }
 

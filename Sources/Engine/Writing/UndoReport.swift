@@ -7,6 +7,10 @@ package struct UndoReport: Hashable, Sendable {
     package var stamp: Stamp
     /// The name of the device that wrote it.
     package var deviceName: String?
+    /// The name of the program that wrote it.
+    package var label: String
+    /// Whether a merge had brought it, which is what is taken back.
+    package var isMerged: Bool
     /// The edits that were taken back, or done again.
     package var edits: [Edit]
     /// What was left as it is.

@@ -88,6 +88,7 @@ package struct StoredOperation: SparseAnswer {
     package var parent: String?
     package var base: PointsAnswer?
     package var device: String?
+    package var distance: Int?
     package var changes: Stretch?
 
     /// Changes that a restamp, an undo or a redo is about.
@@ -129,6 +130,8 @@ package struct StoredOperation: SparseAnswer {
                     opening.base.map { ($0.replica, Hexadecimal.text(ChangeName($0.hash).rawValue), $0.sequence) }
                 )
             }
+        case .action(let statement):
+            (self.kind, self.name, self.distance) = ("action", statement.label, Int(clamping: statement.distance))
         case .restamp(let restamp):
             self.kind = "restamp"
             self.changes = Stretch(restamp.replica, (restamp.firstSequence, restamp.lastSequence), restamp.lastHash)

@@ -78,18 +78,25 @@ package struct RestorationAnswer: Answer {
     package var staysInPlace: Bool
 }
 
-/// Transactions that were taken back, or done again.
+/// Actions that were taken back, or done again.
 package struct UndoAnswer: Answer {
-    package var transactions: [UndoneAnswer]
+    package var actions: [UndoneAnswer]
 }
 
 package struct UndoneAnswer: Answer {
     package var moment: String
     package var timeMs: Int64
     package var deviceName: String?
+    package var program: String
+    package var transactionCount: Int
     package var edits: [Edit]
+    package var editCount: Int
     package var kept: [Kept]
+    package var keptCount: Int
     package var hasEffect: Bool
+    package var isMerge: Bool
+    /// Transactions of it that are left, since something else was done meanwhile.
+    package var leftCount: Int
 
     package struct Edit: Answer {
         package var object: String?
@@ -116,16 +123,19 @@ package struct UndoneAnswer: Answer {
         case tooLarge = "too-large"
     }
 
-    init(_ reversed: UndoneTransaction) {
+    init(_ reversed: UndoneAction) {
         (self.moment, self.timeMs) = (reversed.moment.description, reversed.date.millisecondsSince1970)
         (self.deviceName, self.hasEffect) = (reversed.author, reversed.hasEffect)
+        (self.program, self.isMerge) = (reversed.program, reversed.isMerge)
+        (self.transactionCount, self.leftCount) = (reversed.transactionCount, reversed.leftCount)
+        (self.editCount, self.keptCount) = (reversed.editCount, reversed.keptCount)
         self.edits = reversed.edits.map { Edit(object: $0.object?.description, action: ActionAnswer($0.action)) }
         self.kept = reversed.kept.map { Kept($0) }
     }
 }
 
 extension UndoneAnswer.Kept {
-    fileprivate init(_ kept: UndoneTransaction.Kept) {
+    fileprivate init(_ kept: UndoneAction.Kept) {
         self.object = kept.object.description
         switch kept.part {
         case .object: self.part = Word(.object)

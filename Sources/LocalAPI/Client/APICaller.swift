@@ -9,6 +9,20 @@ package protocol APICaller: Sendable {
     func exchange(_ request: APIRequest, _ read: (APIAnswer) async throws -> Void) async throws
 }
 
+/// Has requests answered as those of a program with a name.
+package struct NamedCaller: APICaller {
+    private let caller: any APICaller
+    private let program: String
+
+    package init(_ caller: any APICaller, program: String) { (self.caller, self.program) = (caller, program) }
+
+    package func exchange(_ request: APIRequest, _ read: (APIAnswer) async throws -> Void) async throws {
+        var request = request
+        request.program = self.program
+        try await self.caller.exchange(request, read)
+    }
+}
+
 /// An answer whose body is still to come.
 package struct APIAnswer {
     package var status: HTTPResponseStatus

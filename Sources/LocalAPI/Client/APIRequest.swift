@@ -27,6 +27,8 @@ package struct APIRequest: Sendable {
     package var wantsLines = false
     /// Whether a write is to be answered with its receipt alone.
     package var wantsReceipt = false
+    /// The name of the program that asks; nil for one without a name.
+    package var program: String?
 
     /// What is nil in `query` and `body` is left out; `path`: the components, whose characters may be any.
     package init(
@@ -53,6 +55,9 @@ package struct APIRequest: Sendable {
     var headers: HTTPHeaders {
         var headers = HTTPHeaders()
         if self.wantsLines { headers.add(name: "Accept", value: LineStream.mediaType) }
+        if let program = self.program {
+            headers.add(name: "Peerd-Program", value: PercentCoding.encoded(program))
+        }
         if self.wantsReceipt { headers.add(name: "Prefer", value: "return=minimal") }
         if case .none = self.body {} else { headers.add(name: "Content-Type", value: "application/json") }
         return headers

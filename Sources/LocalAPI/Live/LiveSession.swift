@@ -134,7 +134,7 @@ final class LiveSession: Sendable {
         "ping": [],
         "credit": ["id", "add"],
         "unsubscribe": ["id"],
-        "write": ["id", "edits", "if"],
+        "write": ["id", "edits", "if", "program", "action"],
         "subscribe": ["id", "scope", "since", "credit"],
         "live": ["id", "query", "limit", "credit"],
         "watch": ["id", "what", "credit"],
@@ -253,7 +253,10 @@ final class LiveSession: Sendable {
     /// Writes of a connection are carried out in the order in which they come.
     private func write(_ members: Members) async throws {
         let name = try members.requiredText("id")
-        let created = try await IdempotentWrite(name, members).write(to: self.workspace)
+        let (program, action) = (try members.text("program"), try members.text("action"))
+        let running = try self.service.actions.action(named: action, by: program)
+        let write = try IdempotentWrite(name, members)
+        let created = try await running.perform { try await write.write(to: self.workspace) }
         try await self.send(Acknowledgement(id: name, created: created.map(\.description)))
     }
 

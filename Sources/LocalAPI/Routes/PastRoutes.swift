@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import Engine
 internal import NIOHTTP1
 internal import PeerdKit
 
@@ -16,12 +17,8 @@ struct PastRoutes: Sendable {
             },
             Route(.GET, "/api/diff", query: .only(["from", "to", "under"])) { try await self.differences($0) },
             Route(.POST, "/api/objects/{id}/restore", query: .branch) { try await self.restore($0) },
-            Route(.POST, "/api/undo", query: .branch) {
-                try await self.reverse($0) { try await self.workspace.undo($0, on: $1) }
-            },
-            Route(.POST, "/api/redo", query: .branch) {
-                try await self.reverse($0) { try await self.workspace.redo($0, on: $1) }
-            },
+            Route(.POST, "/api/undo", query: .branch) { try await self.reverse($0, isRedo: false) },
+            Route(.POST, "/api/redo", query: .branch) { try await self.reverse($0, isRedo: true) },
         ]
     }
 
@@ -94,14 +91,45 @@ struct PastRoutes: Sendable {
         .noSuchObject("The object \(object) never had a property \(JSON.string(property).canonicalText).")
     }
 
-    private func reverse(
-        _ request: Request,
-        _ body: (Int, BranchID?) async throws -> [UndoneTransaction]
-    ) async throws -> UndoAnswer {
+    private func reverse(_ request: Request, isRedo: Bool) async throws -> Work<UndoAnswer> {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let count = try members.number("count", in: 1...Workspace.undoneCountMax) ?? 1
+        var scope = ActionScope.own
+        switch try members.text("device") {
+        case nil: break
+        case "all": scope.machine = .all
+        case let text?: scope.machine = .other(try await self.device(text))
+        }
+        let program = try members.text("program")
+        if try members.flag("all_programs") {
+            guard program == nil else {
+                throw Problem.badRequest("“program” names one, and “all_programs” means all.")
+            }
+            scope.program = .all
+        } else if let program {
+            scope.program = .named(program)
+        }
         try members.requireNoOthers()
-        let reversed = try await body(count, try await request.branch(in: self.workspace))
-        return UndoAnswer(transactions: reversed.map { UndoneAnswer($0) })
+        let branch = try await request.branch(in: self.workspace)
+        let (workspace, scoped, verb) = (self.workspace, scope, isRedo ? "did again" : "took back")
+        return Work { progress in
+            let tell: Workspace.UndoProgress = { actionCount, doneCount, leftCount in
+                var part = ""
+                if leftCount > 0 { part = ", and \(doneCount) of \(doneCount + leftCount) transactions of the next" }
+                progress("\(verb) \(actionCount) of \(count) \(count == 1 ? "action" : "actions")\(part)")
+            }
+            let reversed =
+                isRedo
+                ? try await workspace.redo(count, of: scoped, on: branch, progress: tell)
+                : try await workspace.undo(count, of: scoped, on: branch, progress: tell)
+            return UndoAnswer(actions: reversed.map { UndoneAnswer($0) })
+        }
+    }
+
+    /// The id of a machine that is named by it, by its beginning, or by its name.
+    private func device(_ text: String) async throws -> String {
+        let status = try await self.workspace.nodeStatus()
+        let known = status.peers.map { ($0.device, $0.name) } + [(status.device, status.deviceName)]
+        return try SyncRoutes.device(text, of: known).device.description
     }
 }

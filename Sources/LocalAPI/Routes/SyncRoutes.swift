@@ -96,7 +96,7 @@ struct SyncRoutes: Sendable {
     }
 
     /// The machine that a text names by its id, the beginning of that, or its name.
-    private static func device(
+    static func device(
         _ text: String,
         of known: [(device: DeviceID, name: String)]
     ) throws -> (device: DeviceID, name: String) {

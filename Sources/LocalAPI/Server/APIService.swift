@@ -8,6 +8,7 @@ package struct APIService: Sendable {
     let server: ServerDescription
     let metrics: Metrics
     let router: Router
+    let actions = RequestedActions()
     private let loopbackAccess: Access?
 
     /// Answers requests on a workspace.
@@ -64,7 +65,16 @@ package struct APIService: Sendable {
         if self.isPreflight(request.head) { return .now(self.completed(ResponseHeaders.preflight, for: request.head)) }
         switch self.router.answering(request) {
         case .now(let response): return .now(self.completed(response, for: request.head))
-        case .later(let make): return .later { self.completed(await make(), for: request.head) }
+        case .later(let make):
+            return .later {
+                do throws(Problem) {
+                    let action = try self.actions.action(of: request.head)
+                    let response = await action.perform { await make() }
+                    return self.completed(response.written(in: action), for: request.head)
+                } catch {
+                    return self.completed(error.response(to: request.head), for: request.head)
+                }
+            }
         }
     }
 

@@ -39,7 +39,8 @@ enum ResponseHeaders {
         .noContent,
         headers: [
             "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
-            "Access-Control-Allow-Headers": "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range",
+            "Access-Control-Allow-Headers":
+                "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Peerd-Action, Peerd-Program, Range",
             "Access-Control-Max-Age": "600",
         ]
     )

@@ -315,8 +315,8 @@ package actor NodeDriver {
         _ transaction: Transaction,
         on branch: BranchID? = nil
     ) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answerOnceUnlocked { id in
-            self.inbox.post(WriteRequest(id: id, transaction: transaction, branch: branch))
+        await self.answerInAction(on: branch) { id, action in
+            WriteRequest(id: id, transaction: transaction, branch: branch, action: action)
         }
     }
 
@@ -326,9 +326,21 @@ package actor NodeDriver {
         on branch: BranchID? = nil,
         _ body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answerOnceUnlocked { id in
-            self.inbox.post(WriteRequest(id: id, name: name, branch: branch, body: body))
+        await self.answerInAction(on: branch) { id, action in
+            WriteRequest(id: id, name: name, branch: branch, action: action, body: body)
         }
+    }
+
+    /// Has a request done as part of the action of the task that asks for it.
+    private func answerInAction(
+        on branch: BranchID?,
+        _ request: (RequestID, ActionContext) -> WriteRequest
+    ) async -> Result<WriteReceipt, WriteRefusal> {
+        let running = RunningAction.current
+        let context = running?.context(on: branch) ?? ActionContext()
+        let answer = await self.answerOnceUnlocked { id in self.inbox.post(request(id, context)) }
+        if case .success(let receipt) = answer { running?.note(receipt.dot, on: branch) }
+        return answer
     }
 
     /// Orders what is held directly after what it had seen.

@@ -57,18 +57,20 @@ extension Workspace {
             ObjectID(random: Bytes16(high: entropy.nextUInt64(), low: entropy.nextUInt64()))
         }
         let notes = try await self.notes(on: file, branch)
-        var count = 0
-        var batches = ImportBatches(file)
-        while let batch = try batches.next() {
-            try Task.checkCancellation()
-            do {
-                count += try await self.importBatch(batch, on: branch)
-            } catch let error as PeerdError {
-                throw error.naming(batch)
+        return try await self.action {
+            var count = 0
+            var batches = ImportBatches(file)
+            while let batch = try batches.next() {
+                try Task.checkCancellation()
+                do {
+                    count += try await self.importBatch(batch, on: branch)
+                } catch let error as PeerdError {
+                    throw error.naming(batch)
+                }
+                progress?(ImportReport(objectCount: count, totalCount: file.count, notes: notes))
             }
-            progress?(ImportReport(objectCount: count, totalCount: file.count, notes: notes))
+            return ImportReport(objectCount: count, totalCount: file.count, notes: notes)
         }
-        return ImportReport(objectCount: count, totalCount: file.count, notes: notes)
     }
 
     /// Checks the file against the workspace before anything is written; returns what will not be as the file says.

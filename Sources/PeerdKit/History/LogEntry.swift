@@ -16,7 +16,7 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
         /// Deletes the object.
         case delete
         /// Changes no object: introduces a machine, restamps changes of a wrong clock, says that its transaction takes
-        /// back another one, erases the past of a property, or is about a branch.
+        /// back another one, erases the past of a property, is about a branch, or names the program and the action.
         case housekeeping
         /// Has a kind that this version does not know, or only its hash is here.
         case unread
@@ -99,7 +99,7 @@ extension LogEntry.Action {
             case .unset(_, let name): .unset(name: name)
             case .move(_, let place): .move(under: place.parent)
             case .delete: .delete
-            case .introduce, .restamp, .undo, .branch, .erase: .housekeeping
+            case .introduce, .restamp, .undo, .branch, .erase, .action: .housekeeping
             case .unknown, .redacted: .unread
             }
     }

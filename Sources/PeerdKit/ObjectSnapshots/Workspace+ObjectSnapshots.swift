@@ -105,20 +105,22 @@ extension Workspace {
     ) async throws -> SnapshotRestoration {
         let driver = try self.driver()
         let content = try SnapshotContent(parsing: try await self.exportSnapshot(id))
-        var restore = SnapshotRestore(content: content)
-        while true {
-            try Task.checkCancellation()
-            let plan = try await self.reading(at: branch.map { .branch($0) }) { state in
-                try RestorePlan(content, in: &state)
-            }
-            let part = restore.nextPart(of: plan)
-            if part.isEmpty { return restore.result }
-            switch await driver.write(Transaction(part.map(\.step)), on: branch) {
-            case .success:
-                restore.wrote(part)
-                progress?(restore.result)
-                if part.count == plan.steps.count { return restore.result }
-            case .failure(let refusal): try restore.wasRefused(refusal, part)
+        return try await self.action {
+            var restore = SnapshotRestore(content: content)
+            while true {
+                try Task.checkCancellation()
+                let plan = try await self.reading(at: branch.map { .branch($0) }) { state in
+                    try RestorePlan(content, in: &state)
+                }
+                let part = restore.nextPart(of: plan)
+                if part.isEmpty { return restore.result }
+                switch await driver.write(Transaction(part.map(\.step)), on: branch) {
+                case .success:
+                    restore.wrote(part)
+                    progress?(restore.result)
+                    if part.count == plan.steps.count { return restore.result }
+                case .failure(let refusal): try restore.wasRefused(refusal, part)
+                }
             }
         }
     }

@@ -3,9 +3,45 @@ internal import Engine
 public import Foundation
 internal import NIOConcurrencyHelpers
 
-/// A transaction that was taken back, or done again.
-public struct UndoneTransaction: Hashable, Sendable {
-    /// An edit of a transaction.
+/// Whose actions an undo takes back: always those of the user of this machine.
+public struct ActionScope: Hashable, Sendable {
+    /// The machines that did them.
+    public enum Machine: Hashable, Sendable {
+        /// This machine.
+        case this
+        /// All machines of the user.
+        case all
+        /// Another one, by its id as ``Status/device`` gives it.
+        case other(String)
+    }
+
+    /// The programs that did them, as ``Workspace/action(by:isolation:_:)`` names them.
+    public enum Program: Hashable, Sendable {
+        /// The program of the action around the call, or the one without a name.
+        case this
+        /// All programs.
+        case all
+        /// The one with a name.
+        case named(String)
+    }
+
+    /// The machines.
+    public var machine: Machine
+    /// The programs.
+    public var program: Program
+
+    /// Whose actions.
+    public init(machine: Machine = .this, program: Program = .this) {
+        (self.machine, self.program) = (machine, program)
+    }
+
+    /// What this machine and this program have done.
+    public static var own: ActionScope { ActionScope() }
+}
+
+/// An action that was taken back, or done again.
+public struct UndoneAction: Hashable, Sendable {
+    /// An edit of an action.
     public struct Edit: Hashable, Sendable {
         /// The object that it changes.
         public let object: ObjectID?
@@ -13,7 +49,7 @@ public struct UndoneTransaction: Hashable, Sendable {
         public let action: LogEntry.Action
     }
 
-    /// A part of what the transaction had changed that stays as it is.
+    /// A part of what the action had changed that stays as it is.
     public struct Kept: Hashable, Sendable {
         /// The parts of an object.
         public enum Part: Hashable, Sendable {
@@ -51,44 +87,73 @@ public struct UndoneTransaction: Hashable, Sendable {
         public let author: Author?
     }
 
-    /// The change that was taken back or done again; the state of this moment has it.
+    /// The last change of the action; the state of this moment has it.
     public let moment: Moment
-    /// The time at which it was written.
+    /// The time at which that was written.
     public let date: Date
     /// The machine that wrote it.
     public let author: String?
-    /// The edits of the transaction.
-    public let edits: [Edit]
-    /// What stays as it is; empty if all of the transaction was taken back, or done again.
-    public let kept: [Kept]
+    /// The name of the program that did it; empty for one without a name.
+    public let program: String
+    /// The number of its transactions that were taken back, or done again.
+    public private(set) var transactionCount = 0
+    /// The edits of these, the first 1,000.
+    public private(set) var edits: [Edit] = []
+    /// The number of all of them.
+    public private(set) var editCount = 0
+    /// What stays as it is, the first 1,000 parts; empty if all of the action was taken back, or done again.
+    public private(set) var kept: [Kept] = []
+    /// The number of all of them.
+    public private(set) var keptCount = 0
     /// Tells whether anything changed: everything may stay, or be what it should be already.
-    public let hasEffect: Bool
+    public private(set) var hasEffect = false
+    /// Tells whether it was the merge of a branch: only a redo brings back what that had brought, and no other merge.
+    public let isMerge: Bool
+    /// The number of its transactions that are left, since something else was done meanwhile.
+    public fileprivate(set) var leftCount = 0
 
-    init(_ report: UndoReport, readBy device: DeviceID) {
+    private static let namedCountMax = 1000
+
+    fileprivate init(_ report: UndoReport) {
         self.moment = Moment(.changes([report.change]))
         self.date = Date(milliseconds: report.stamp.milliseconds)
-        self.author = report.deviceName
-        self.hasEffect = report.hasEffect
-        self.edits = report.edits.map { Edit(object: $0.object, action: LogEntry.Action($0)) }
-        self.kept = report.kept.map { kept in
-            let part: Kept.Part =
-                switch kept.part {
-                case .object: .object
-                case .property(let name): .property(name)
-                case .place: .place
-                }
-            let reason: Kept.Reason =
-                switch kept.reason {
-                case .edited: .edited
-                case .deleted: .deleted
-                case .hasChildren: .hasChildren
-                case .parentGone: .parentGone
-                case .unknown: .unknown
-                case .tooLarge: .tooLarge
-                }
-            let author = kept.author.map { Author($0, of: device) }
-            return Kept(object: kept.object, part: part, reason: reason, author: author)
+        (self.author, self.program, self.isMerge) = (report.deviceName, report.label, report.isMerged)
+    }
+
+    /// Adds what one change has taken back, or done again.
+    fileprivate mutating func add(_ report: UndoReport, readBy device: DeviceID) {
+        self.transactionCount += 1
+        self.hasEffect = self.hasEffect || report.hasEffect
+        self.editCount += report.edits.count
+        self.keptCount += report.kept.count
+        for edit in report.edits.prefix(Self.namedCountMax - self.edits.count) {
+            self.edits.append(Edit(object: edit.object, action: LogEntry.Action(edit)))
         }
+        for kept in report.kept.prefix(Self.namedCountMax - self.kept.count) {
+            self.kept.append(Kept(kept, readBy: device))
+        }
+    }
+}
+
+extension UndoneAction.Kept {
+    fileprivate init(_ kept: UndoReport.Kept, readBy device: DeviceID) {
+        self.object = kept.object
+        self.part =
+            switch kept.part {
+            case .object: .object
+            case .property(let name): .property(name)
+            case .place: .place
+            }
+        self.reason =
+            switch kept.reason {
+            case .edited: .edited
+            case .deleted: .deleted
+            case .hasChildren: .hasChildren
+            case .parentGone: .parentGone
+            case .unknown: .unknown
+            case .tooLarge: .tooLarge
+            }
+        self.author = kept.author.map { Author($0, of: device) }
     }
 }
 
@@ -103,41 +168,61 @@ public struct Restoration: Hashable, Sendable {
 }
 
 extension Workspace {
-    /// Takes back the last transactions that were written on this machine.
+    /// Takes back the last actions that this program has done on this machine.
     ///
-    /// Each is taken back by a transaction of its own: values, places, creations and deletions become what they would
-    /// be without it. What somebody has edited since stays as it is, and is named. Nothing that somebody else deleted
-    /// comes back.
+    /// An action is a transaction, or what was written within ``action(by:isolation:_:)``, as an import is; or the
+    /// merge of a branch. Each of its transactions is taken back by one of its own, the last first: values, places,
+    /// creations and deletions become what they would be without it. What somebody has edited since stays as it is, and
+    /// is named. Nothing that somebody else deleted comes back.
     ///
-    /// On a branch, these are the transactions that count there; the main timeline stays as it is. Once a branch is
-    /// merged, its transactions are taken back like those of the main timeline.
+    /// On a branch, these are the actions that count there; the main timeline stays as it is.
     ///
     /// - Parameters:
-    ///   - count: the most transactions to take back, from 1 to 1,000.
+    ///   - count: the most actions to take back, from 1 to 1,000.
+    ///   - scope: whose actions.
     ///   - branch: the branch; nil for the main timeline.
-    /// - Returns: the transactions, the latest first; fewer than asked for if there are no more.
-    /// - Throws: ``PeerdError`` with `invalidArgument`, `tooLarge`, `noSuchBranch`, or as ``write(_:)`` does. Earlier
-    ///   ones of several stay taken back.
+    ///   - progress: a function that is called after each transaction, with the actions that are taken back, and the
+    ///     transactions of the next one that are and that are left.
+    /// - Returns: the actions, the latest first; fewer than asked for if there are no more, or if something else was
+    ///   done in the scope meanwhile.
+    /// - Throws: ``PeerdError`` with `invalidArgument`, `tooLarge`, `noSuchBranch`, or as ``write(_:)`` does;
+    ///   `CancellationError`. What was taken back until then stays so.
     /// - Complexity: O(*n* log *m*) for *n* edits to properties with *m* writes, however much is taken back already.
     @discardableResult
-    public func undo(_ count: Int = 1, on branch: BranchID? = nil) async throws -> [UndoneTransaction] {
-        try await self.reverse(count, isRedo: false, on: branch)
+    public func undo(
+        _ count: Int = 1,
+        of scope: ActionScope = .own,
+        on branch: BranchID? = nil,
+        progress: UndoProgress? = nil
+    ) async throws -> [UndoneAction] {
+        try await self.reverse(count, isRedo: false, scope, on: branch, progress)
     }
 
-    /// Does transactions again that ``undo(_:on:)`` took back on this machine, the last of them first.
+    /// Does actions again that ``undo(_:of:on:progress:)`` took back in the same scope, the last of them first.
     ///
     /// A redo right after an undo restores the state exactly, but for the times of the last update. Once something
-    /// else was written on this machine, there is nothing to redo.
+    /// else was done in the scope, there is nothing to redo.
     ///
     /// - Parameters:
-    ///   - count: the most transactions to do again, from 1 to 1,000.
+    ///   - count: the most actions to do again, from 1 to 1,000.
+    ///   - scope: whose actions.
     ///   - branch: the branch; nil for the main timeline.
-    /// - Returns: the transactions, in the order in which they were done again.
-    /// - Throws: as ``undo(_:on:)`` does.
+    ///   - progress: a function that is called after each transaction; see ``undo(_:of:on:progress:)``.
+    /// - Returns: the actions, in the order in which they were done again.
+    /// - Throws: as ``undo(_:of:on:progress:)`` does.
     @discardableResult
-    public func redo(_ count: Int = 1, on branch: BranchID? = nil) async throws -> [UndoneTransaction] {
-        try await self.reverse(count, isRedo: true, on: branch)
+    public func redo(
+        _ count: Int = 1,
+        of scope: ActionScope = .own,
+        on branch: BranchID? = nil,
+        progress: UndoProgress? = nil
+    ) async throws -> [UndoneAction] {
+        try await self.reverse(count, isRedo: true, scope, on: branch, progress)
     }
+
+    /// Hears how many actions are taken back, or done again, and of the next one how many transactions are, and how
+    /// many are left.
+    public typealias UndoProgress = @Sendable (_ actionCount: Int, _ doneCount: Int, _ leftCount: Int) -> Void
 
     /// Makes a property what it was at a moment, by a new write.
     ///
@@ -196,27 +281,92 @@ extension Workspace {
 
     package static let undoneCountMax = 1000
 
-    private func reverse(_ count: Int, isRedo: Bool, on branch: BranchID?) async throws -> [UndoneTransaction] {
+    private func reverse(
+        _ count: Int,
+        isRedo: Bool,
+        _ scope: ActionScope,
+        on branch: BranchID?,
+        _ progress: UndoProgress?
+    ) async throws -> [UndoneAction] {
         guard (1...Self.undoneCountMax).contains(count) else {
             throw PeerdError(
                 .invalidArgument,
-                "1 to \(Self.undoneCountMax) transactions can be taken back or done again in one go.",
+                "1 to \(Self.undoneCountMax) actions can be taken back or done again in one go.",
                 advice: "Ask several times."
             )
         }
-        var reversed: [UndoneTransaction] = []
-        for _ in 0..<count {
-            let report = try await self.write(on: branch) { transaction in try transaction.reverse(isRedo: isRedo) }
-            guard let report else { break }
-            reversed.append(UndoneTransaction(report, readBy: self.identity.device))
+        let program = RunningAction.current?.program ?? ""
+        let scope = try UndoScope(scope, device: self.identity.device, program: program)
+        var reversed: [UndoneAction] = []
+        while reversed.count < count {
+            let (number, isFirst) = (reversed.count, reversed.isEmpty)
+            // What takes back one action is an action by itself, whatever it is a part of.
+            let undone = try await RunningAction(program).perform { () async throws -> UndoneAction? in
+                if !isFirst { try Task.checkCancellation() }
+                let first = try await self.write(on: branch) { try $0.reverse(isRedo: isRedo, scope) }
+                guard let first else { return nil }
+                return try await self.reversing(first, on: branch) { progress?(number, $0, $1) }
+            }
+            guard let undone else { break }
+            reversed.append(undone)
+            progress?(reversed.count, 0, 0)
+            if undone.leftCount > 0 { break }
         }
         return reversed
+    }
+
+    /// Takes back the rest of an action, or does it again, a transaction at a time.
+    private func reversing(
+        _ first: UndoneStep,
+        on branch: BranchID?,
+        _ progress: (_ doneCount: Int, _ leftCount: Int) -> Void
+    ) async throws -> UndoneAction {
+        var (undone, step) = (UndoneAction(first.report), first)
+        undone.add(step.report, readBy: self.identity.device)
+        while let rest = step.rest {
+            try Task.checkCancellation()
+            progress(undone.transactionCount, rest.changeCount)
+            guard let next = try await self.write(on: branch, { try $0.reverse(rest) }) else {
+                undone.leftCount = rest.changeCount
+                break
+            }
+            step = next
+            undone.add(step.report, readBy: self.identity.device)
+        }
+        return undone
+    }
+}
+
+extension UndoScope {
+    fileprivate init(_ scope: ActionScope, device own: DeviceID, program: String) throws {
+        let (device, label): (DeviceID?, String?)
+        switch scope.machine {
+        case .this: device = own
+        case .all: device = nil
+        case .other(let text):
+            guard let bytes = Hexadecimal.bytes(text).flatMap({ Bytes32($0) }) else {
+                throw PeerdError(.invalidArgument, "\(text) is not the id of a machine.", advice: "See its status.")
+            }
+            device = DeviceID(bytes: bytes)
+        }
+        switch scope.program {
+        case .this: label = program
+        case .all: label = nil
+        case .named(let name): label = try Workspace.checked(name)
+        }
+        self.init(device: device, label: label)
     }
 }
 
 extension WriteTransaction {
-    mutating func reverse(isRedo: Bool) throws -> UndoReport? {
-        try self.translating { transaction throws(WriteRefusal) in try transaction.reverse(isRedo: isRedo) }
+    mutating func reverse(isRedo: Bool, _ scope: UndoScope) throws -> UndoneStep? {
+        try self.translating { transaction throws(WriteRefusal) in
+            try transaction.reverse(isRedo: isRedo, scope: scope)
+        }
+    }
+
+    mutating func reverse(_ rest: UndoRest) throws -> UndoneStep? {
+        try self.translating { transaction throws(WriteRefusal) in try transaction.reverse(rest) }
     }
 
     mutating func restore(_ name: String, of object: ObjectID, to moment: Moment) throws -> RestoreReport {

@@ -247,8 +247,9 @@ extension Schema {
         ) WITHOUT ROWID;
 
         -- State: the changes that take back an earlier one of their user ("change_…"), or do it again. Of those the
-        -- target is the change that took it back. "next" is what is taken back, or done again, next in the scope: that
-        -- of a device's steps, or NULL for those of all devices of the user.
+        -- target is the change that took it back. An action is named by the change with which it begins: the one that
+        -- is taken back, or done again, and as "next" that which is next in the scope. "device" and "label" say whose
+        -- actions that are, NULL for those of all devices of the user, and of all programs.
         CREATE TABLE undo (
             segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
@@ -256,12 +257,28 @@ extension Schema {
             change_sequence INTEGER NOT NULL,
             target_segment INTEGER NOT NULL,
             target_sequence INTEGER NOT NULL,
-            scope BLOB,
+            action_segment INTEGER NOT NULL,
+            action_sequence INTEGER NOT NULL,
+            device BLOB,
+            label TEXT,
             next_segment INTEGER,
             next_sequence INTEGER,
             PRIMARY KEY (segment, sequence)
         ) WITHOUT ROWID;
         CREATE INDEX undo_change ON undo (change_segment, change_sequence, segment, sequence);
+        CREATE INDEX undo_scope ON undo (segment, device, label, sequence);
+
+        -- State: what changes say of the actions that they belong to. The label is that of the program which made the
+        -- change and those after it up to the next row; what comes before the first row is without one.
+        CREATE TABLE action (
+            segment INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            label TEXT NOT NULL,
+            first_sequence INTEGER NOT NULL,
+            PRIMARY KEY (segment, sequence)
+        ) WITHOUT ROWID;
+        CREATE INDEX action_label ON action (segment, label, sequence);
+        CREATE INDEX action_first ON action (segment, first_sequence, sequence);
 
         -- State: superseded writes that were dropped: how many of each property on each segment, the first and the last
         -- sequence of them, and the last stamp.

@@ -2,15 +2,14 @@ package import CRDTCore
 
 extension SQLiteTransaction {
     package func addUndo(_ undo: UndoRecord) throws(StoreError) {
-        var scope: [UInt8]?
-        if case .device(let device) = undo.scope { scope = device.bytes.array }
         try self.statements[.insertUndo].run(
             undo.point,
             undo.change,
             undo.target,
-            scope,
-            undo.next.map { Int64($0.segment.rawValue) },
-            undo.next.map { Int64(bitPattern: $0.sequence) }
+            undo.action,
+            undo.scope.device?.bytes,
+            undo.scope.label,
+            undo.next
         )
     }
 
@@ -42,22 +41,31 @@ extension SQLiteTransaction {
         }
     }
 
-    package func lastUndo(on segment: SegmentIndex, upTo sequence: UInt64) throws(StoreError) -> UndoRecord? {
-        try self.statements[.lastUndo].first(segment, sequence) { row throws(StoreError) in try self.undo(row) }
+    package func lastUndo(
+        in scope: UndoScope?,
+        on segment: SegmentIndex,
+        upTo sequence: UInt64
+    ) throws(StoreError) -> UndoRecord? {
+        guard let scope else {
+            return try self.statements[.lastUndo].first(segment, sequence) { row throws(StoreError) in
+                try self.undo(row)
+            }
+        }
+        let statement = try self.statements[.lastUndoInScope]
+        return try statement.first(segment, scope.device?.bytes, scope.label, sequence) { row throws(StoreError) in
+            try self.undo(row)
+        }
     }
 
     private func undo(_ row: Statement) throws(StoreError) -> UndoRecord {
-        var scope = UndoScope.user
-        if !row.isNull(6) {
-            guard let device = Bytes32(row.bytes(6)) else { throw .damaged("the scope of an undo cannot be read") }
-            scope = .device(DeviceID(bytes: device))
-        }
+        let device = row.isNull(8) ? nil : DeviceID(bytes: try row.bytes32(8))
         return UndoRecord(
             point: try self.point(row, at: 0),
             change: try self.point(row, at: 2),
             target: try self.point(row, at: 4),
-            scope: scope,
-            next: row.isNull(7) ? nil : try self.point(row, at: 7)
+            action: try self.point(row, at: 6),
+            scope: UndoScope(device: device, label: row.isNull(9) ? nil : row.text(9)),
+            next: row.isNull(10) ? nil : try self.point(row, at: 10)
         )
     }
 }

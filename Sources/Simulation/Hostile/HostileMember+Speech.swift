@@ -207,7 +207,7 @@ extension HostileMember {
     private func reversals(at time: VirtualTime) -> [Utterance] {
         for entry in self.frontier().entries where entry.sequence > 0 && entry.replica != self.chains[0]?.replica {
             let target = NamedChange(replica: entry.replica, sequence: entry.sequence, hash: entry.hash)
-            let undo = Undo(target: target, isRedo: false, scope: .user)
+            let undo = Undo(target: target, isRedo: false, scope: UndoScope(device: nil, label: nil))
             let stamp = self.nextStamp(on: 0, at: time)
             let seen = Point(replica: entry.replica, sequence: entry.sequence, name: ChangeName(entry.hash))
             self.extend(0, [HostileDraft(stamp: stamp, context: [seen], edits: [.undo(undo)])], opening: stamp)

@@ -49,6 +49,8 @@ package final class Machine {
     var comparedStoredCount: UInt64 = 0
     /// How many versions its properties had when that was last looked at.
     var writeCounts = WriteCounts()
+    /// The program that its user works with, and the action that it does.
+    var program = ActingProgram()
     /// The undos of its user one after the other.
     var undos = UndoChain()
     /// The state that its user keeps in mind.

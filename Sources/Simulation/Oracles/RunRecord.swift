@@ -165,6 +165,8 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     case undoneOnBranch
     /// An undo or redo left something as it was, and named it.
     case undoKept
+    /// An action of several changes was taken back, or done again, a change at a time.
+    case undoneInPieces
     case broughtBack
     /// A compaction has dropped something; what was read in the end of an earlier state may need what was dropped.
     case valuesDropped

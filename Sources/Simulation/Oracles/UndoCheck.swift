@@ -9,8 +9,9 @@ struct UndoCheck {
     /// Nil if there was nothing to take back.
     let report: UndoReport?
     let isRedo: Bool
-    /// The device that does it.
+    /// The device that does it, and the program.
     let device: DeviceID
+    let program: String
     /// Whether an earlier undo has kept something, which stays then for later ones.
     var hasKept = false
 
@@ -22,6 +23,7 @@ struct UndoCheck {
         let visible: [ObjectID: VisibleObject]
         /// As if the timeline were all that there is.
         let history: NaiveHistory?
+        private let log: NaiveHistory?
         private let branch: BranchID?
         private let applied: [UInt64]
         /// Whether everything that is stored is applied.
@@ -41,11 +43,17 @@ struct UndoCheck {
             self.applied = segments.map { $0.hasApplied ? $0.appliedSequence : 0 }
             let count = segments.reduce(0) { $0 &+ $1.storedSequence &+ 1 &- $1.firstSequence }
             guard count <= UndoCheck.modelChangeCountMax else {
-                self.history = nil
+                (self.history, self.log) = (nil, nil)
                 return
             }
             let log = try LogReading(of: &transaction, founder: founder, now: now).history
+            self.log = log
             self.history = log.madeOffline(on: branch, log.verdicts())
+        }
+
+        /// What a device has done on the timeline; nil if the log is long.
+        func actions(of device: DeviceID) -> NaiveActions? {
+            self.log.map { NaiveActions($0, $0.verdicts(), of: device, on: self.branch) }
         }
 
         /// Whether so many changes came on top of an earlier state and nothing else.
@@ -74,12 +82,11 @@ struct UndoCheck {
 
     /// What is taken back, or done again, although it is not what this device has done last, or taken back last.
     private func anotherStep(_ found: Point?) -> String? {
-        guard self.before.isWhole, let history = self.before.history,
-            let next = UndoneChanges(history).next(of: self.device)
+        guard self.before.isWhole, let actions = self.before.actions(of: self.device),
+            let expected = actions.next(isRedo: self.isRedo, by: self.program)
         else { return nil }
-        let expected = self.isRedo ? next.redo : next.undo
-        guard expected.map({ history.changes[$0].point }) != found else { return nil }
-        let wanted = expected.map { ModelWords.short(history, $0) } ?? "nothing"
+        guard expected.map({ actions.point($0.change) }) != found else { return nil }
+        let wanted = expected.map { actions.words($0.change) } ?? "nothing"
         let taken = found.map { "\(ModelWords.short($0.replica)):\($0.sequence)" } ?? "nothing"
         return "\(self.verb) of \(taken), and the last step is \(wanted)"
     }

@@ -32,7 +32,8 @@ struct UndoneChanges {
                 let user = history.user(of: number), history.user(of: target) == user,
                 let change = undo.isRedo ? self.changes[target] : target
             else { continue }
-            if history.device(of: number) != history.device(of: change) {
+            let doer = undo.merge.flatMap { history.number(of: $0.hash) } ?? change
+            if history.device(of: number) != history.device(of: doer) {
                 guard history.changes[number].edits.contains(where: { $0.object != nil }) else { continue }
             }
             isUndone[change] = !undo.isRedo
@@ -46,34 +47,6 @@ struct UndoneChanges {
         self.origin.mappingEdits { number, edits in
             self.undone.contains(number) || self.marks.contains(number) || number == other ? [] : edits
         }
-    }
-
-    /// What a device takes back next and does again next, if each of its changes had seen the one before it, and no
-    /// device has taken back what another one has written.
-    func next(of device: DeviceID) -> (undo: Int?, redo: Int?)? {
-        let contexts = self.origin.verdicts().contexts
-        var (steps, reversals): ([Int], [Int]) = ([], [])
-        var last: Int?
-        for (word, change) in self.changes where self.origin.device(of: word) != self.origin.device(of: change) {
-            return nil
-        }
-        for number in self.ordered where self.origin.device(of: number) == device {
-            if let last, contexts[number]?.contains(last) != true { return nil }
-            last = number
-            if let change = self.changes[number] {
-                if case .undo(let undo)? = self.origin.changes[number].edits.first, undo.isRedo {
-                    reversals.removeLast()
-                    steps.append(change)
-                } else {
-                    steps.removeLast()
-                    reversals.append(number)
-                }
-            } else if let first = self.origin.changes[number].edits.first, first.object != nil || first.kind == .erase {
-                steps.append(number)
-                reversals = []
-            }
-        }
-        return (steps.last, reversals.last.flatMap { self.changes[$0] })
     }
 
     /// Whether each of those that take something back had seen all other edits, or was seen by them: only then is the

@@ -12,6 +12,7 @@ extension Action {
         case .process(let peer, let action): return action.simplerForms.map { .process(peer: peer, $0) }
         case .disk(let peer, let action): return action.simplerForms.map { .disk(peer: peer, $0) }
         case .history(let peer, .redo): return [.history(peer: peer, .undo)]
+        case .history(let peer, .act(.some, _)): return [.history(peer: peer, .act(program: nil, isNew: true))]
         case .history(let peer, .bringBack): return [.history(peer: peer, .remember)]
         case .branch(let peer, let action): return action.simplerForms(by: peer)
         case .history(let peer, .compact(let keeping)) where keeping > .milliseconds(0):

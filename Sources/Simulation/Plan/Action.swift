@@ -95,10 +95,13 @@ package enum ClockAction: Hashable, Sendable {
 
 /// What a peer's user does with the past.
 package enum HistoryAction: Hashable, Sendable {
-    /// Takes the user's last transaction back that is in force.
+    /// Takes the last action back that the user's program has done and that is in force.
     case undo
-    /// Does the transaction again that was taken back last.
+    /// Does the action again that was taken back last.
     case redo
+    /// The user works with a program, nil for the one without a name: it begins an action, to which all belongs that it
+    /// writes, or goes on with its last one.
+    case act(program: Int?, isNew: Bool)
     /// Keeps the present state in mind; it is also one of those that are read again in the end.
     case remember
     /// Makes an object, with what is below it, what it was when the peer last kept a state in mind.

@@ -25,7 +25,12 @@ extension PlanGenerator {
         }
         self.add(.write(peer: peer, [.set(object, property: 0), .set(object, property: 1)]), at: time)
         self.add(.history(peer: peer, .remember), at: next(1, 50))
-        for _ in 0..<1 + self.tape.below(3, .plan) { self.add(.write(peer: peer, [self.step(peer)]), at: next(1, 300)) }
+        let isInActions = self.tape.chance(40, .plan)
+        for _ in 0..<1 + self.tape.below(3, .plan) {
+            if isInActions { self.addAct(peer, at: next(1, 20)) }
+            self.add(.write(peer: peer, [self.step(peer)]), at: next(1, 300))
+            if isInActions { self.add(.write(peer: peer, [self.step(peer)]), at: next(1, 300)) }
+        }
         // Both at one moment, so that neither has seen the other's.
         let isTogether = self.tape.chance(50, .plan)
         if isTogether {
@@ -37,6 +42,7 @@ extension PlanGenerator {
         for _ in 0..<count {
             let reverser = self.tape.chance(70, .plan) ? peer : other
             self.add(.history(peer: reverser, .undo), at: next(1, 1_000))
+            if isInActions, self.tape.chance(30, .plan) { self.addAct(reverser, at: next(1, 20)) }
         }
         for _ in 0..<self.tape.below(count + 2, .plan) {
             let reverser = self.tape.chance(70, .plan) ? peer : other
@@ -44,6 +50,13 @@ extension PlanGenerator {
         }
         for _ in 0..<self.tape.below(count + 1, .plan) { self.add(.history(peer: peer, .undo), at: next(1, 500)) }
         if self.tape.chance(40, .plan) { self.add(.history(peer: peer, .bringBack(object)), at: next(1, 500)) }
+    }
+
+    /// The user of a peer works with one of two programs from now on, or with none that has a name.
+    private mutating func addAct(_ peer: Int, at time: VirtualTime) {
+        let program = self.tape.chance(85, .plan) ? self.tape.below(2, .plan) : nil
+        let isNew = program == nil || self.tape.chance(40, .plan)
+        self.add(.history(peer: peer, .act(program: program, isNew: isNew)), at: time)
     }
 
     /// An episode: a property is written again and again, and somebody drops what was replaced, perhaps while others

@@ -13,6 +13,11 @@ extension ScenarioParser {
         if line.take("restamps") { return .restamp(peer: peer) }
         if line.take("undo") { return try self.undo(peer, isRedo: false, &line) }
         if line.take("redo") { return try self.undo(peer, isRedo: true, &line) }
+        if line.take("acts") {
+            guard line.take("as") else { return .history(peer: peer, .act(program: nil, isNew: true)) }
+            let program = try line.number("the number of a program")
+            return .history(peer: peer, .act(program: program, isNew: !line.take("again")))
+        }
         if line.take("remembers") { return .history(peer: peer, .remember) }
         if line.take("brings", "back") { return .history(peer: peer, .bringBack(try self.object(&line))) }
         if line.take("compacts") {

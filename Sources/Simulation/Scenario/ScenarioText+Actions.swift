@@ -77,6 +77,8 @@ extension ScenarioText {
         switch action {
         case .undo: "undo"
         case .redo: "redo"
+        case .act(let program, let isNew):
+            "acts" + (program.map { " as \($0)" } ?? "") + (program != nil && !isNew ? " again" : "")
         case .remember: "remembers"
         case .bringBack(let object): "brings back \(self.object(object))"
         case .compact(let keeping):

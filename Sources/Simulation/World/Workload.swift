@@ -28,17 +28,18 @@ package struct Workload {
         return RequestID(rawValue: self.nextRequest)
     }
 
-    mutating func request(_ steps: [WorkStep]) -> WriteRequest {
+    mutating func request(_ steps: [WorkStep], as action: ActionContext) -> WriteRequest {
         WriteRequest(
             id: self.nextRequestID(),
-            transaction: Transaction(steps.flatMap { self.transactionSteps($0) })
+            transaction: Transaction(steps.flatMap { self.transactionSteps($0) }),
+            action: action
         )
     }
 
     /// The same on a branch.
-    mutating func request(_ steps: [WorkStep], on branch: BranchID) -> WriteRequest {
+    mutating func request(_ steps: [WorkStep], on branch: BranchID, as action: ActionContext) -> WriteRequest {
         let wanted = steps.flatMap { self.transactionSteps($0) }
-        return WriteRequest(id: self.nextRequestID(), branch: branch) { local throws(WriteRefusal) in
+        return WriteRequest(id: self.nextRequestID(), branch: branch, action: action) { local throws(WriteRefusal) in
             for step in wanted { try local.perform(step) }
         }
     }
@@ -116,7 +117,15 @@ package struct Workload {
 extension World {
     package func write(_ steps: [WorkStep], on machine: Machine) {
         guard machine.isUp else { return }
-        self.handle(machine, .write([self.work.request(steps)]))
+        let request = self.work.request(steps, as: machine.program.context(on: nil))
+        self.handle(machine, .write([request]))
+        self.noteAction(of: request, on: machine)
+    }
+
+    /// Takes note of a write that was acknowledged: those that follow may belong to its action.
+    func noteAction(of request: WriteRequest, on machine: Machine) {
+        guard let (id, dot) = self.acknowledged, id == request.id, let dot else { return }
+        machine.program.note(dot, on: request.branch)
     }
 
     /// A machine's user says that the clock is right.
@@ -133,7 +142,7 @@ extension World {
     func answered(_ request: RequestID, _ result: Result<WriteReceipt, WriteRefusal>, of machine: Machine) {
         guard case .success(let receipt) = result else { return }
         self.work.acknowledgedCount += 1
-        self.acknowledgedRequest = request
+        self.acknowledged = (request, receipt.dot)
         guard let dot = receipt.dot else { return }
         if request == self.restampRequest { self.record.mark(.restampedWhenAsked) }
         self.record.operationCount += receipt.operationCount

@@ -60,7 +60,9 @@ extension World {
     private func write(_ steps: [WorkStep], onBranch number: Int, of machine: Machine) {
         guard let branch = self.branch(number, of: machine) else { return }
         let isSeen = self.mainTimelineStays(on: machine) {
-            self.handle(machine, .write([self.work.request(steps, on: branch)]))
+            let request = self.work.request(steps, on: branch, as: machine.program.context(on: branch))
+            self.handle(machine, .write([request]))
+            self.noteAction(of: request, on: machine)
         }
         if isSeen { self.record.mark(.branchWritten) }
     }
@@ -105,11 +107,14 @@ extension World {
         let source = number.flatMap { self.branch($0, of: machine) }
         let into = target.flatMap { self.branch($0, of: machine) }
         guard number == nil || source != nil, target == nil || into != nil else { return }
-        let request = WriteRequest(id: self.work.nextRequestID(), branch: into) { local throws(WriteRefusal) in
+        let action = machine.program.context(on: into)
+        let request = WriteRequest(id: self.work.nextRequestID(), branch: into, action: action) {
+            local throws(WriteRefusal) in
             _ = try local.merge(source)
         }
         self.handle(machine, .write([request]))
-        guard machine.isUp, !machine.isTainted, self.acknowledgedRequest == request.id else { return }
+        self.noteAction(of: request, on: machine)
+        guard machine.isUp, !machine.isTainted, self.acknowledged?.request == request.id else { return }
         self.compareBranches(of: machine, [into], changeCountMax: World.mergedChangeCountMax, isSettled: false)
         let hasMerged = machine.look { transaction throws(StoreError) in StateChecks.hasMerged(in: transaction) }
         if into == nil, hasMerged == true { self.record.mark(.branchMerged) }

@@ -11,6 +11,7 @@ extension World {
         switch action {
         case .undo: self.reverse(isRedo: false, on: machine)
         case .redo: self.reverse(isRedo: true, on: machine)
+        case .act(let program, let isNew): machine.program.act(program, isNew: isNew)
         case .remember:
             let found = machine.look { transaction throws(StoreError) in
                 try RecordedVersion.frontier(of: &transaction)
@@ -61,32 +62,68 @@ extension World {
         }
     }
 
-    /// Takes the last transaction back, or does one again, and looks at what that did before anything else happens.
+    /// Takes the last action back that the machine's program has done, or does one again, and looks at each change of
+    /// that at once.
     ///
+    /// It stops after some changes, as if the process had ended: the next one goes on with the rest.
     /// `branch`: the branch; nil for the main timeline.
     func reverse(isRedo: Bool, on machine: Machine, _ branch: BranchID? = nil) {
+        var action = ActionContext(label: machine.program.label)
+        var rest: UndoRest?
+        for _ in 0..<World.undonePieceCountMax {
+            guard let (dot, left) = self.reverse(rest, isRedo: isRedo, on: machine, branch, as: action) else { return }
+            action.first = action.first ?? dot
+            guard let left else { return }
+            self.record.mark(.undoneInPieces)
+            rest = left
+        }
+    }
+
+    private static let undonePieceCountMax = 3
+
+    /// Takes one change back; returns the change that did, and what is left of the action, if that is known.
+    private func reverse(
+        _ rest: UndoRest?,
+        isRedo: Bool,
+        on machine: Machine,
+        _ branch: BranchID?,
+        as action: ActionContext
+    ) -> (dot: Dot?, rest: UndoRest?)? {
         let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
-        let notes = Notes<(UndoCheck.State, UndoReport?, DeviceID)>()
-        let request = WriteRequest(id: self.work.nextRequestID(), branch: branch) { local throws(WriteRefusal) in
+        let notes = Notes<(before: UndoCheck.State, step: UndoneStep?, device: DeviceID)>()
+        let request = WriteRequest(id: self.work.nextRequestID(), branch: branch, action: action) {
+            local throws(WriteRefusal) in
             let before = try local.readCommitted { transaction throws(StoreError) in
                 try UndoCheck.State(of: branch, in: &transaction, founder: founder, now: now)
             }
-            notes.content = (before, try local.reverse(isRedo: isRedo), local.device)
+            var step: UndoneStep?
+            if let rest { step = try local.reverse(rest) } else { step = try local.reverse(isRedo: isRedo) }
+            notes.content = (before, step, local.device)
         }
         self.handle(machine, .write([request]))
-        guard let (before, report, device) = notes.content, self.isDurable(request.id, on: machine) else { return }
+        guard let (before, step, device) = notes.content, self.isDurable(request.id, on: machine) else { return nil }
         let after = machine.look { transaction throws(StoreError) in
             try UndoCheck.State(of: branch, in: &transaction, founder: founder, now: now)
         }
-        guard let after, after.follows(before, by: report == nil ? 0 : 1) else { return }
+        let report = step?.report
+        guard let after, after.follows(before, by: report == nil ? 0 : 1) else { return nil }
         if report != nil { self.record.mark(branch != nil ? .undoneOnBranch : isRedo ? .redone : .undone) }
+        let left = (self.acknowledged?.dot, step?.rest)
         // What was dropped cannot be brought back, which the model does not know.
-        guard !self.hasCompacted else { return }
+        guard !self.hasCompacted else { return step == nil ? nil : left }
         if report?.kept.isEmpty == false { self.record.mark(.undoKept) }
-        var check = UndoCheck(before: before, after: after, report: report, isRedo: isRedo, device: device)
+        var check = UndoCheck(
+            before: before,
+            after: after,
+            report: report,
+            isRedo: isRedo,
+            device: device,
+            program: action.label
+        )
         check.hasKept = self.oracles.undos.hasKept
         self.note(.undo, check.problem ?? machine.undos.problem(with: check), on: machine)
         if let report { self.oracles.undos.note(report) }
+        return step == nil ? nil : left
     }
 
     /// Makes an object what it was when the peer's user last kept a state in mind.
@@ -123,7 +160,7 @@ extension World {
 
     /// Whether a write was acknowledged on a machine whose disk keeps its promises, and which is still there.
     private func isDurable(_ request: RequestID, on machine: Machine) -> Bool {
-        machine.isUp && !machine.isTainted && self.acknowledgedRequest == request
+        machine.isUp && !machine.isTainted && self.acknowledged?.request == request
     }
 }
 

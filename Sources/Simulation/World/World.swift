@@ -37,7 +37,7 @@ package final class World {
     /// The last request to restamp what is held.
     var restampRequest: RequestID?
     /// The last request that was acknowledged.
-    var acknowledgedRequest: RequestID?
+    var acknowledged: (request: RequestID, dot: Dot?)?
     var nextConnection: UInt64 = 1 << 63
     /// Sessions that ended, as the machines said.
     var endedSessionCount = 0

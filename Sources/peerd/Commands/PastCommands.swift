@@ -86,32 +86,60 @@ struct RestoreCommand: AsyncParsableCommand {
 struct UndoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "undo",
-        abstract: "Take back your last transactions.",
+        abstract: "Take back what you did last.",
         discussion: """
-            Takes back what was written on this machine, the latest first, each transaction as a whole. What has been \
-            edited elsewhere since stays as it is, and is named. "peerd redo" does it again.
+            Takes back what was done on this machine with this command, the latest first. An import, a restore or a \
+            merge is one action, however long. What has been edited elsewhere since stays as it is, and is named. \
+            "peerd redo" does it again.
+
+            Programs have names, so that nobody takes back what another one has written: pages have one, and a script \
+            gets one by $PEERD_PROGRAM. --program and --device take back what others have done.
             """
     )
 
     @OptionGroup var options: DataOptions
+    @OptionGroup var actions: ActionOptions
 
-    @Argument(help: "The number of transactions.")
+    @Argument(help: "The number of actions.")
     var count = 1
 
-    func run() async throws { try await self.options.work(mayWrite: true) { try await $0.reverse("undo", self.count) } }
+    func run() async throws {
+        try await self.options.work(mayWrite: true) { try await $0.reverse("undo", self.count, self.actions) }
+    }
 }
 
 struct RedoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "redo",
-        abstract: "Do transactions again that \"peerd undo\" took back.",
-        discussion: "Once you have written something else, there is nothing to redo."
+        abstract: "Do again what \"peerd undo\" took back.",
+        discussion: "Once you have done something else, there is nothing to redo. The options are those of undo."
     )
 
     @OptionGroup var options: DataOptions
+    @OptionGroup var actions: ActionOptions
 
-    @Argument(help: "The number of transactions.")
+    @Argument(help: "The number of actions.")
     var count = 1
 
-    func run() async throws { try await self.options.work(mayWrite: true) { try await $0.reverse("redo", self.count) } }
+    func run() async throws {
+        try await self.options.work(mayWrite: true) { try await $0.reverse("redo", self.count, self.actions) }
+    }
+}
+
+/// Whose actions are taken back, or done again.
+struct ActionOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The name of the program that did them, or \"\" for none.", valueName: "name"))
+    var program: String?
+
+    @Flag(help: "What any program did.")
+    var allPrograms = false
+
+    @Option(help: ArgumentHelp("The machine of yours on which they were done, by name or id, or \"all\"."))
+    var device: String?
+
+    func validate() throws {
+        guard self.program == nil || !self.allPrograms else {
+            throw ValidationError("--program and --all-programs exclude each other.")
+        }
+    }
 }

@@ -12,6 +12,18 @@ struct Workplace {
     /// Closes what was opened in this process.
     private let close: () async -> Void
 
+    private init(
+        caller: any APICaller,
+        output: CommandOutput,
+        paths: DirectoryPaths,
+        daemonRuns: Bool,
+        close: @escaping () async -> Void
+    ) {
+        let program = ProcessInfo.processInfo.environment["PEERD_PROGRAM"] ?? ""
+        self.caller = program.isEmpty ? caller : NamedCaller(caller, program: program)
+        (self.output, self.paths, self.daemonRuns, self.close) = (output, paths, daemonRuns, close)
+    }
+
     /// Does something with the workplace, and closes it.
     func perform<Result>(_ body: (Workplace) async throws -> Result) async throws -> Result {
         do {

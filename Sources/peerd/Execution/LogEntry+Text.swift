@@ -31,10 +31,12 @@ extension LogEntryAnswer {
             context    what the author had seen: {replica: {first 16 digits of a hash: sequence}}, and the earlier \
         changes of these chains; within its own change also the earlier operations
             user       id of the user who wrote it
-            kind       create, set, unset, move, delete, introduce, restamp, undo, redo, erase, redacted, \
+            kind       create, set, unset, move, delete, introduce, restamp, undo, redo, erase, redacted, action, \
         branch-create, branch-delete, branch-merge, or unknown-N
             name       of the property whose earlier values are erased (erase), or of whose value only a hash is left \
-        (redacted); of a new branch (branch-create)
+        (redacted); of a new branch (branch-create); of the program that made the change, and those after it that do \
+        not say (action)
+            distance   how many changes of its chain earlier the action began that an undo takes back in one (action)
             position   the place among its new siblings (move), which are ordered by position as bytes, then id. A \
         position that is not printable ASCII is 0x and hex
             branch     id of the branch that the chain belongs to (introduce; missing for the main timeline), or that \
@@ -68,6 +70,11 @@ extension LogEntryAnswer {
         case "undo", "redo":
             let target = "change \(changes?.lastSequence ?? 0) of replica \(changes?.replica ?? "")"
             return "\(self.stored?.kind ?? "") \(target)"
+        case "action":
+            let program = self.stored?.name.map { $0.isEmpty ? "without a name" : $0 } ?? ""
+            let distance = self.stored?.distance ?? 0
+            let begin = distance == 0 ? "" : ", goes on with what began \(distance) changes before"
+            return "by the program \(program)\(begin)"
         case "erase": return "erase the earlier values of \(object) \(self.stored?.name ?? "")"
         case "redacted":
             let isNeeded = self.status.known == .effective || self.status.known == .conflict

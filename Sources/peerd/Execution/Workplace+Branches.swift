@@ -70,7 +70,10 @@ extension Workplace {
         }
         let request = APIRequest(.post, "api", "branches", branch.id, "merge", body: ["into": .string(target.id)])
         let result: MergeAnswer = try await self.caller.answer(request)
-        let isThere = "\(names.1) has everything of \(names.0) already; nothing was written."
+        let isThere = """
+            \(names.1) has everything of \(names.0) already; nothing was written. What an undo of a merge took back, \
+            \"peerd redo\" brings back.
+            """
         try self.output.show(result, result.merged ? "merged \(names.0) into \(names.1)" : isThere)
     }
 

@@ -16,7 +16,8 @@ extension Workplace {
             throw file.failure ?? error
         }
         for note in report.notes { try self.output.note(note) }
-        try self.output.show(report, "imported \(PlainText.count(report.objects, "object"))")
+        let count = PlainText.count(report.objects, "object")
+        try self.output.show(report, "imported \(count); \"peerd undo\" takes that back")
     }
 }
 

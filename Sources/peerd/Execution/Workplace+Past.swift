@@ -53,15 +53,22 @@ extension Workplace {
         }
     }
 
-    /// Takes transactions back, or does them again.
-    func reverse(_ verb: String, _ count: Int) async throws {
-        guard (1...1000).contains(count) else { throw CommandFailure(.usage, "\(verb) takes 1 to 1000 transactions.") }
-        let request = APIRequest(.post, "api", verb, query: try self.branchQuery, body: ["count": .int(Int64(count))])
-        let transactions = try await self.caller.answer(request, as: UndoAnswer.self).transactions
-        if self.output.isJSON { return try self.output.json(transactions) }
-        if transactions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }
-        for transaction in transactions {
-            for line in PastText.lines(of: transaction, verb) { try self.output.line(line) }
+    /// Takes actions back, or does them again.
+    func reverse(_ verb: String, _ count: Int, _ options: ActionOptions) async throws {
+        guard (1...1000).contains(count) else { throw CommandFailure(.usage, "\(verb) takes 1 to 1000 actions.") }
+        var members: [ExactText: JSON?] = ["count": .int(Int64(count))]
+        members["program"] = options.program.map { .string($0) }
+        members["device"] = options.device.map { .string($0) }
+        if options.allPrograms { members["all_programs"] = .bool(true) }
+        let request = APIRequest(.post, "api", verb, query: try self.branchQuery, body: members)
+        let actions = try await (self.work(request) as UndoAnswer).actions
+        if self.output.isJSON { return try self.output.json(actions) }
+        if actions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }
+        for action in actions {
+            for line in PastText.lines(of: action, verb) { try self.output.line(line) }
+        }
+        if verb == "undo", actions.contains(where: \.isMerge) {
+            try self.output.note("\"peerd redo\" brings back what the branch had brought; another merge does not.")
         }
     }
 }
@@ -94,14 +101,23 @@ enum PastText {
         return lines
     }
 
-    static func lines(of transaction: UndoneAnswer, _ verb: String) -> [String] {
-        let hasFailed = !transaction.hasEffect && !transaction.kept.isEmpty
+    static func lines(of action: UndoneAnswer, _ verb: String) -> [String] {
+        let hasFailed = !action.hasEffect && action.keptCount > 0
         let words = verb == "undo" ? ("took back", "could not take back") : ("did again", "could not do again")
-        var what = transaction.edits.first.map { "\($0.action.text()) of \($0.object ?? "")" } ?? ""
-        if transaction.edits.count > 1 { what += ", and \(transaction.edits.count - 1) more" }
-        let source = "\(PlainText.time(transaction.timeMs)), \(transaction.deviceName ?? "?")"
-        return ["\(hasFailed ? words.1 : words.0) \(what)  (\(source))"]
-            + transaction.kept.map { "    left as it is: \(self.text(of: $0))" }
+        var what = action.edits.first.map { "\($0.action.text()) of \($0.object ?? "")" } ?? ""
+        if action.isMerge { what = "a merge: \(what)" }
+        if action.editCount > 1 { what += ", and \(action.editCount - 1) more" }
+        var source = "\(PlainText.time(action.timeMs)), \(action.deviceName ?? "?")"
+        if !action.program.isEmpty { source += ", \(action.program)" }
+        var lines = ["\(hasFailed ? words.1 : words.0) \(what)  (\(source))"]
+        lines += action.kept.map { "    left as it is: \(self.text(of: $0))" }
+        let rest = action.keptCount - action.kept.count
+        if rest > 0 { lines.append("    left as they are: \(rest) more") }
+        if action.leftCount > 0 {
+            let left = PlainText.count(action.leftCount, "transaction")
+            lines.append("    stopped: something else was done meanwhile; \(left) of it left")
+        }
+        return lines
     }
 
     private static func text(of kept: UndoneAnswer.Kept) -> String {

@@ -44,7 +44,7 @@ extension Workplace {
         } else {
             try self.output.line(
                 "restored: \(result.created) created, \(result.changed) changed, \(result.moved) moved, in "
-                    + PlainText.count(result.transactions, "transaction")
+                    + "\(PlainText.count(result.transactions, "transaction")); \"peerd undo\" takes that back"
             )
         }
         if let parent = result.missingParent {

@@ -81,8 +81,8 @@ enum History {
     }
 
     private static func undo(_ workspace: Workspace, _ note: ObjectID) async throws {
-        for transaction in try await workspace.undo() {
-            for kept in transaction.kept { print(kept.object, "stays as it is:", kept.reason) }
+        for action in try await workspace.undo() {
+            for kept in action.kept { print(kept.object, "stays as it is:", kept.reason) }
         }
         try await workspace.redo()
         try expect(try await workspace.object(note)?[title] == "first", "a redo takes the undo back")

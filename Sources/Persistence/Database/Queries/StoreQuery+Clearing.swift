@@ -2,7 +2,7 @@
 extension StoreQuery {
     static let clearDerived = [
         "register", "name_block", "version", "move", "unplaced", "raised", "checkpoint", "unmerged", "taken_in",
-        "redacted", "missing", "erasure", "undo",
+        "redacted", "missing", "erasure", "undo", "action",
     ].map { StoreQuery("DELETE FROM \($0)") }
     static let clearObjects = StoreQuery(
         """

@@ -146,6 +146,10 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case undoTakenForEdit
     /// Whoever says that a change of another device is taken back is believed, also if no edit comes with it.
     case reversalsOfOthersCount
+    /// Each change is taken for an action by itself.
+    case piecesTakenForActions
+    /// What a merge has brought is taken back change by change, among what was done beside it.
+    case mergesUndoneByStep
     /// Whatever other devices erase is erased at once.
     case erasuresOfOthersNeverWait
     /// An undo of a deletion brings an object back that somebody else has deleted too.

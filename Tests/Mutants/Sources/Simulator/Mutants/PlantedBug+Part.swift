@@ -61,6 +61,8 @@ extension PlantedBug {
             .missingTakenForNone,
             .undoTakenForEdit,
             .reversalsOfOthersCount,
+            .piecesTakenForActions,
+            .mergesUndoneByStep,
             .erasuresOfOthersNeverWait,
             .undoRevivesDeleted,
             .redoForgetsValues,

@@ -75,6 +75,8 @@ extension PlantedBug {
         case .undoTakenForEdit: Victim("P21", "P21-two-devices", "P21-restart")
         case .erasuresOfOthersNeverWait: Victim("P22", "P22-erasures-in-bulk")
         case .reversalsOfOthersCount: Victim("P21", "P21-reversed-by-another")
+        case .piecesTakenForActions: Victim("P21", "P21-one-action")
+        case .mergesUndoneByStep: Victim("P21")
         case .undoRevivesDeleted: Victim("P21", "P21-concurrent-delete")
         case .redoForgetsValues: Victim("P21", "P21-restart")
         case .restoreKeepsNewer: Victim("P20", "P20-restore")

@@ -1,0 +1,373 @@
+/// Who takes something back, and whose actions.
+package struct UndoAuthor: Hashable, Sendable {
+    package var user: UserID
+    package var device: DeviceID
+    package var scope: UndoScope
+
+    package init(user: UserID, device: DeviceID, scope: UndoScope) {
+        (self.user, self.device, self.scope) = (user, device, scope)
+    }
+
+    /// Whether actions of a device are gone through.
+    func takesBack(_ author: Introduction?) -> Bool {
+        author?.user == self.user && self.scope.contains(author?.device)
+    }
+}
+
+/// The action that is to be taken back next, or whose undo is to be taken back.
+package struct NextUndo: Hashable, Sendable {
+    /// The change with which the action begins; for a redo, with which its undo begins.
+    package var first: SegmentPoint
+    /// Its changes that are to be taken back, in the order in which that is done: the last comes first.
+    ///
+    /// Of a merge, they are those that it had brought. For a redo, they are undos.
+    package var pieces: [Piece]
+    /// With which change the action begins that is next once it is taken back, or done again; nil if there is none.
+    package var next: SegmentPoint?
+    /// How many changes were looked at to find both.
+    package var lookedAtCount: Int
+
+    package struct Piece: Hashable, Sendable {
+        package var change: SegmentPoint
+        /// The change that had merged it, if it is of another timeline.
+        package var merge: SegmentPoint?
+    }
+}
+
+extension StoreTransaction {
+    /// What the author of a change had seen, the changes before it in its chain included.
+    package mutating func seen(before point: SegmentPoint) throws(StoreError) -> SeenSegments {
+        var seen = try self.context(at: point)
+        if let previous = self.place(before: point) { self.cover(previous, in: &seen) }
+        return seen
+    }
+
+    /// The last action in a scope on a timeline that an undo can take back, or whose undo a redo can; nil for none.
+    ///
+    /// What a timeline has merged counts as one action of who merged it. Whoever edits after an undo cannot do again
+    /// what was undone before.
+    /// `branch`: the timeline; nil for the main one.
+    /// - Complexity: O(*l*) for *l* segments and for each later change in the scope that edits nothing, or was taken
+    ///   back in another scope, and O(*n* log *n*) for *n* changes of the action. It passes `Limits.undoPassedCountMax`
+    ///   of those at most. How much is taken back in the scope does not matter, nor what other programs have done.
+    package mutating func nextUndo(
+        for author: UndoAuthor,
+        isRedo: Bool,
+        on branch: BranchID?,
+        in history: History
+    ) throws(StoreError) -> NextUndo? {
+        var search = try UndoSearch(for: author, isRedo: isRedo, on: branch, in: history, &self)
+        guard let found = try search.next(in: &self) else { return nil }
+        let next = try search.next(in: &self)?.first
+        return NextUndo(
+            first: found.first,
+            pieces: found.pieces,
+            next: next,
+            lookedAtCount: search.lookedAtCount
+        )
+    }
+
+    /// The last change in a scope on a timeline: an action, or part of one, or an undo or redo there; nil for none.
+    package mutating func lastChange(
+        for author: UndoAuthor,
+        on branch: BranchID?,
+        in history: History
+    ) throws(StoreError) -> SegmentPoint? {
+        let search = try UndoSearch(for: author, isRedo: false, on: branch, in: history, &self)
+        return try search.last(in: &self)
+    }
+
+    /// The last change of a segment, up to a sequence, that does not come after a write in the order of writes.
+    ///
+    /// - Complexity: O(log *n*) in the changes of the segment.
+    fileprivate mutating func last(
+        on segment: SegmentIndex,
+        upTo sequence: UInt64,
+        notAfter write: WriteReference
+    ) throws(StoreError) -> SegmentPoint? {
+        var (first, end) = (self.progress(of: segment).firstSequence, sequence + 1)
+        let start = first
+        while first < end {
+            let middle = first + (end - first) / 2
+            let here = try self.firstOperation(of: SegmentPoint(segment: segment, sequence: middle))
+            if WriteOrder.precedes(write, here, self) { end = middle } else { first = middle + 1 }
+        }
+        return first > start ? SegmentPoint(segment: segment, sequence: first - 1) : nil
+    }
+
+    /// Whether an operation is an edit or an erasure, which its author made on purpose.
+    fileprivate mutating func isEdit(_ operation: WriteReference) throws(StoreError) -> Bool {
+        let edit = try self.edit(operation)
+        return edit?.object != nil || edit?.kind == .erase
+    }
+
+    mutating func firstOperation(of point: SegmentPoint) throws(StoreError) -> WriteReference {
+        let stamp = try self.effectiveStamp(at: point)
+        return WriteReference(stamp: stamp, segment: point.segment, sequence: point.sequence, index: 0)
+    }
+}
+
+/// Goes through what was done in a scope, from the last on, and leaps over what is taken back.
+///
+/// An action stands where its first change does. Each undo names what is next after it in its scope, and each redo too.
+/// Of what its author had seen, all that comes later in the order of writes is taken back, and not looked at. A redo
+/// does again what its undo took back, so all is as it was for the author of that undo; what only the author of the
+/// redo had seen, as another device's actions, is gone through.
+private struct UndoSearch {
+    private let author: UndoAuthor
+    private let isRedo: Bool
+    private let branch: BranchID?
+    /// How far each segment of the timeline counts, of the devices in the scope and of the one that asks; and of a
+    /// branch what it begins with.
+    private let ends: [SegmentIndex: UInt64]
+    /// What a branch begins with.
+    private let base: SeenSegments
+    private var state: UndoState
+    /// What was not gone through: the first operations of changes of different segments, with all that is before them.
+    private var heads: [SegmentIndex: WriteReference] = [:]
+    private var passedCount = 0
+    private var leapCount = 0
+    private(set) var lookedAtCount = 0
+
+    struct Found {
+        var first: SegmentPoint
+        var pieces: [NextUndo.Piece]
+    }
+
+    init(
+        for author: UndoAuthor,
+        isRedo: Bool,
+        on branch: BranchID?,
+        in history: History,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        (self.author, self.isRedo, self.branch) = (author, isRedo, branch)
+        self.base = try branch.map { id throws(StoreError) in try transaction.base(of: id) } ?? SeenSegments()
+        var timelines: Set<BranchID?> = [branch]
+        var above = branch
+        while let id = above, let entry = transaction.branches[id], timelines.insert(entry.opening.parent).inserted {
+            above = entry.opening.parent
+        }
+        var ends: [SegmentIndex: UInt64] = [:]
+        let all = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
+        for (segment, sequence) in all {
+            let progress = transaction.progress(of: segment)
+            guard timelines.contains(progress.branch) else { continue }
+            // A branch takes in what came after its beginning by a merge.
+            let end = progress.branch == branch ? sequence : min(sequence, self.base[segment])
+            if end >= progress.firstSequence { ends[segment] = end }
+        }
+        self.ends = ends
+        self.state = UndoState(of: author.user, in: history, &transaction)
+        for (segment, sequence) in ends {
+            try self.add(SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
+        }
+    }
+
+    /// What is done about a change.
+    private enum Verdict {
+        /// An action that begins with it is next.
+        case found([NextUndo.Piece])
+        /// Nothing is: whatever was undone before it was given up when it was written.
+        case ends
+        /// It is no action in the scope, or is taken back.
+        case passed
+        /// It is looked at with the change with which its action begins.
+        case belongs
+        /// Of what its author had seen, all behind another one is taken back; nil if nothing else is there.
+        ///
+        /// `undo`: of a redo, the undo whose author had seen that.
+        case leaps(to: SegmentPoint?, since: SegmentPoint? = nil)
+    }
+
+    /// The next action that can be taken back, or undo that can be done again; nil if there is none.
+    mutating func next(in transaction: inout some StoreTransaction) throws(StoreError) -> Found? {
+        while let last = try self.last(in: &transaction) {
+            self.lookedAtCount += 1
+            switch try self.verdict(on: last, in: &transaction) {
+            case .ends: return nil
+            case .leaps(let next, let undo):
+                // Of what is sound few are needed; what is damaged could lead round in a circle.
+                guard self.leapCount < Limits.undoLeapCountMax else { return nil }
+                self.leapCount += 1
+                try self.leap(from: last, to: next, since: undo ?? last, in: &transaction)
+            case .found(let pieces):
+                try self.pass(last, in: &transaction)
+                return Found(first: last, pieces: pieces)
+            case .belongs: try self.pass(last, in: &transaction)
+            case .passed:
+                guard self.passedCount < Limits.undoPassedCountMax else { return nil }
+                self.passedCount += 1
+                try self.pass(last, in: &transaction)
+            }
+        }
+        return nil
+    }
+
+    private mutating func verdict(
+        on last: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Verdict {
+        let first = try transaction.firstOfAction(at: last)
+        if let undo = try transaction.undo(at: last) {
+            guard undo.scope == self.author.scope else { return .passed }
+            guard self.isRedo else {
+                return undo.isRedo ? .leaps(to: undo.action, since: undo.target) : .leaps(to: undo.next)
+            }
+            if undo.isRedo { return .leaps(to: undo.next) }
+            if first != last { return .belongs }
+        } else {
+            guard self.author.takesBack(transaction.segment(last.segment).introduction),
+                try self.author.scope.contains(label: transaction.label(at: last))
+            else { return .passed }
+            if first != last { return .belongs }
+        }
+        let pieces = try self.pieces(of: first, in: &transaction)
+        guard !pieces.all.isEmpty else { return .passed }
+        if self.isRedo, pieces.areEdits { return .ends }
+        return pieces.open.isEmpty ? .passed : .found(pieces.open)
+    }
+
+    /// The changes of an action, the last first.
+    ///
+    /// `all`: those that it consists of; `open`: of these the ones that can be taken back, or done again. They are
+    /// edits, or undos.
+    private mutating func pieces(
+        of first: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (all: [SegmentPoint], open: [NextUndo.Piece], areEdits: Bool) {
+        let end = self.ends[first.segment] ?? first.sequence
+        var (all, open, areEdits): ([SegmentPoint], [NextUndo.Piece], Bool) = ([], [], false)
+        var next = try transaction.lastPiece(of: first, before: end + 1) ?? first
+        while true {
+            if let undo = try transaction.undo(at: next) {
+                // It may have been taken back on a branch too, and done again here.
+                if !undo.isRedo, undo.scope == self.author.scope {
+                    all.append(next)
+                    if try self.state.isTakenBack(undo.change, in: &transaction) {
+                        open.append(NextUndo.Piece(change: next, merge: nil))
+                    }
+                }
+            } else {
+                for piece in try self.edits(by: next, in: &transaction) {
+                    (areEdits, _) = (true, all.append(next))
+                    if try !self.state.isTakenBack(piece.change, in: &transaction) { open.append(piece) }
+                }
+            }
+            guard next != first else { break }
+            next = try transaction.lastPiece(of: first, before: next.sequence) ?? first
+        }
+        return (all, open, areEdits)
+    }
+
+    /// A change, if its author made it on purpose by an edit or an erasure; or those that it merged, the last first.
+    private func edits(
+        by point: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [NextUndo.Piece] {
+        if try transaction.isEdit(try transaction.firstOperation(of: point)) {
+            return [NextUndo.Piece(change: point, merge: nil)]
+        }
+        let before = point.sequence - 1
+        guard transaction.branches.lastMerging(on: point.segment, after: before, through: point.sequence) != nil
+        else { return [] }
+        // What others had merged on the timeline was brought by them.
+        var seen = try transaction.context(at: point).all
+            .map { SegmentPoint(segment: $0.segment, sequence: $0.sequence) }
+            .filter { transaction.progress(of: $0.segment).branch == self.branch }
+        if let previous = transaction.place(before: point), previous.sequence > 0 { seen.append(previous) }
+        var known = try transaction.closure(of: seen)
+        known.formUnion(self.base)
+        var merged: [WriteReference] = []
+        for (segment, last) in try transaction.closure(of: [point]).all {
+            let progress = transaction.progress(of: segment)
+            guard progress.branch != self.branch, transaction.segment(segment).introduction?.user == self.author.user
+            else { continue }
+            var sequence = max(known[segment] + 1, progress.firstSequence)
+            while sequence <= last {
+                let change = SegmentPoint(segment: segment, sequence: sequence)
+                let first = try transaction.firstOperation(of: change)
+                if try transaction.isEdit(first) { merged.append(first) }
+                sequence += 1
+            }
+        }
+        merged.sort { WriteOrder.precedes($1, $0, transaction) }
+        return merged.map { NextUndo.Piece(change: $0.point, merge: point) }
+    }
+
+    /// The last of the heads in the order of writes.
+    func last(in transaction: inout some StoreTransaction) throws(StoreError) -> SegmentPoint? {
+        var last: WriteReference?
+        for head in self.heads.values {
+            if let known = last, WriteOrder.precedes(head, known, transaction) { continue }
+            last = head
+        }
+        return last?.point
+    }
+
+    /// Goes on before a change.
+    private mutating func pass(
+        _ point: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        self.heads[point.segment] = nil
+        guard let previous = transaction.place(before: point), previous.sequence > 0 else { return }
+        try self.add(previous, in: &transaction)
+    }
+
+    /// Goes on with a change, and with what comes before it of all that the author of an undo had seen.
+    ///
+    /// What the author of `point` had not seen is gone through as well, and what he had seen on other chains since the
+    /// undo. `next`: nil if nothing else is there.
+    private mutating func leap(
+        from point: SegmentPoint,
+        to next: SegmentPoint?,
+        since undo: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let seen = try transaction.seen(before: point)
+        // Of rows that are damaged it may be a change that is not there.
+        let isFormer = undo != point && undo.sequence <= seen[undo.segment]
+        let former = isFormer ? try transaction.seen(before: undo) : seen
+        self.heads[point.segment] = nil
+        self.heads = self.heads.filter {
+            $0.value.sequence > ($0.key == point.segment ? seen : former)[$0.key]
+        }
+        guard let next, next.sequence <= former[next.segment] else { return }
+        let last = try transaction.firstOperation(of: next)
+        for (segment, end) in self.ends {
+            let sequence = min(end, former[segment])
+            if let found = try transaction.last(on: segment, upTo: sequence, notAfter: last) {
+                try self.add(found, in: &transaction)
+            }
+        }
+    }
+
+    /// Goes on with the last change of a segment, up to one, that matters in the scope: those of its programs and
+    /// devices, and all undos in it.
+    private mutating func add(
+        _ point: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard let end = self.ends[point.segment], end >= point.sequence else { return }
+        if let head = self.heads[point.segment], head.sequence >= point.sequence { return }
+        var head: SegmentPoint? = point
+        let isWanted = self.author.takesBack(transaction.segment(point.segment).introduction)
+        if !isWanted || self.author.scope.label != nil {
+            head = try transaction.lastUndo(
+                in: self.author.scope,
+                on: point.segment,
+                upTo: point.sequence
+            )?.point
+        }
+        if isWanted, let label = self.author.scope.label,
+            let last = try transaction.lastChange(by: label, on: point.segment, upTo: point.sequence),
+            last.sequence > head?.sequence ?? 0
+        {
+            head = last
+        }
+        self.heads[point.segment] = try head.map { head throws(StoreError) in
+            try transaction.firstOperation(of: head)
+        }
+    }
+}

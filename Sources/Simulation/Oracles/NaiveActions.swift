@@ -1,0 +1,139 @@
+internal import CRDTCore
+internal import Engine
+internal import MergeModel
+
+/// What one program on one device has done on a timeline, action by action, by what a log says and without regard to
+/// speed.
+struct NaiveActions {
+    private let log: NaiveHistory
+    private let verdicts: NaiveHistory.Verdicts
+    private let branch: BranchID?
+    /// The device's changes on the timeline in their order; nil if one had not seen the one before.
+    private let own: [Int]?
+    private var isUndone: [Int: Bool] = [:]
+    /// By the numbers of changes that take something back or do it again: what that is, and whether they do it again.
+    private var words: [Int: (change: Int, isRedo: Bool)] = [:]
+    /// Whether some device has taken back what another one has done.
+    private var crosses = false
+
+    /// A change that is taken back or done again, and the one that is to be taken back for that.
+    typealias Next = (change: Int, target: Int)
+
+    init(_ log: NaiveHistory, _ verdicts: NaiveHistory.Verdicts, of device: DeviceID, on branch: BranchID?) {
+        (self.log, self.verdicts, self.branch) = (log, verdicts, branch)
+        let sorted = verdicts.stamps.sorted { left, right in
+            let (mine, theirs) = (log.changes[left.key], log.changes[right.key])
+            return (left.value, mine.replica, mine.sequence, mine.hash)
+                < (right.value, theirs.replica, theirs.sequence, theirs.hash)
+        }.map(\.key)
+        var base: Set<Int> = []
+        if let branch { base = log.closure(of: log.base(of: branch).filter { verdicts.stamps[$0] != nil }, verdicts) }
+        let counted = log.closure(of: sorted.filter { log.branch(of: $0) == branch } + base, verdicts)
+        var own: [Int]? = []
+        for number in sorted where log.device(of: number) == device {
+            let isOfBase = base.contains(number) && log.branch(of: number) == nil
+            guard log.branch(of: number) == branch || isOfBase else { continue }
+            if let last = own?.last, verdicts.contexts[number]?.contains(last) != true { own = nil }
+            own?.append(number)
+        }
+        // Of a branch of a branch, what it begins with is of two timelines.
+        let isNested = log.changes.contains { change in
+            change.edits.contains {
+                guard case .branch(.opens(let opening)) = $0 else { return false }
+                return opening.id == branch && opening.parent != nil
+            }
+        }
+        self.own = isNested ? nil : own
+        for number in sorted where counted.contains(number) {
+            guard case .undo(let undo)? = log.changes[number].edits.first,
+                let target = log.number(of: undo.target.hash),
+                let change = undo.isRedo ? self.words[target]?.change : target
+            else { continue }
+            let doer = undo.merge.flatMap { log.number(of: $0.hash) } ?? change
+            if log.device(of: doer) != log.device(of: number) { self.crosses = true }
+            self.words[number] = (change, undo.isRedo)
+            self.isUndone[change] = !undo.isRedo
+        }
+    }
+
+    /// What is taken back next, or done again next; nil twice if there is nothing, and once if it is not known.
+    func next(isRedo: Bool, by label: String) -> Next?? {
+        guard let own = self.own, !self.crosses else { return nil }
+        let firsts = own.filter { self.first(of: $0) == $0 && self.label(of: $0) == label }
+        for first in firsts.reversed() {
+            let pieces = own.filter { self.first(of: $0) == first }
+            let edits = pieces.flatMap { self.edits(by: $0) }
+            if isRedo {
+                if !edits.isEmpty { return .some(nil) }
+                let open = pieces.last {
+                    guard let word = self.words[$0], !word.isRedo else { return false }
+                    return self.isUndone[word.change] ?? false
+                }
+                if let open, let word = self.words[open] { return .some((word.change, open)) }
+            } else if let open = edits.last(where: { !(self.isUndone[$0] ?? false) }) {
+                return .some((open, open))
+            }
+        }
+        return .some(nil)
+    }
+
+    /// What the program of a change is called.
+    private func label(of number: Int) -> String {
+        for earlier in self.log.path(to: number).reversed() {
+            if case .action(let statement)? = self.log.changes[earlier].edits.last { return statement.label }
+        }
+        return ""
+    }
+
+    /// The change with which the action of a change began.
+    private func first(of number: Int) -> Int {
+        guard case .action(let statement)? = self.log.changes[number].edits.last, statement.distance > 0 else {
+            return number
+        }
+        let path = self.log.path(to: number)
+        guard statement.distance < path.count else { return number }
+        let first = path[path.count - 1 - Int(statement.distance)]
+        if case .undo? = self.log.changes[number].edits.first { return first }
+        // An undo ends the actions that it could have taken back.
+        let isEnded = path.suffix(Int(statement.distance)).dropLast().contains { between in
+            guard self.words[between] != nil, case .undo(let undo)? = self.log.changes[between].edits.first else {
+                return false
+            }
+            let scope = undo.scope ?? UndoScope(device: self.log.device(of: between), label: self.label(of: between))
+            return (scope.device.map { $0 == self.log.device(of: number) } ?? true)
+                && (scope.label.map { $0 == statement.label } ?? true)
+        }
+        return isEnded ? number : first
+    }
+
+    /// A change, if it edits anything and takes nothing back; or the edits that it merges, in their order.
+    private func edits(by number: Int) -> [Int] {
+        if self.isEdit(number) { return [number] }
+        guard !self.log.merged(by: number).isEmpty, let context = self.verdicts.contexts[number] else { return [] }
+        let path = Set(self.log.path(to: number)).subtracting([number])
+        var known = path.union(context.filter { self.log.branch(of: $0) == self.branch })
+        known = self.log.closure(of: Array(known), self.verdicts)
+        if let branch = self.branch {
+            let base = self.log.base(of: branch).filter { self.verdicts.stamps[$0] != nil }
+            known.formUnion(self.log.closure(of: base, self.verdicts))
+        }
+        let merged = self.log.closure(of: [number], self.verdicts).subtracting(known)
+        return self.verdicts.stamps.keys.filter { change in
+            merged.contains(change) && self.log.branch(of: change) != self.branch && self.isEdit(change)
+        }.sorted { left, right in
+            let (mine, theirs) = (self.log.changes[left], self.log.changes[right])
+            let (own, other) = (self.verdicts.stamps[left] ?? .zero, self.verdicts.stamps[right] ?? .zero)
+            return (own, mine.replica, mine.sequence, mine.hash) < (other, theirs.replica, theirs.sequence, theirs.hash)
+        }
+    }
+
+    private func isEdit(_ number: Int) -> Bool {
+        guard let first = self.log.changes[number].edits.first else { return false }
+        return first.object != nil || first.kind == .erase
+    }
+
+    /// The change with a number, as a report names it.
+    func point(_ number: Int) -> Point { self.log.changes[number].point }
+
+    func words(_ number: Int) -> String { ModelWords.short(self.log, number) }
+}

@@ -1,0 +1,158 @@
+"""What an undo takes back: what somebody did in one go with one program, all of it and nothing else."""
+
+import contextlib
+import json
+
+import pytest
+
+from local_api import Entry
+from peerd_harness import check
+
+OBJECTS = 2000
+STEPS = 300
+
+
+@pytest.fixture
+def peer(world):
+    peer = world.founder("desk")
+    peer.start()
+    return peer
+
+
+def shown(peer):
+    """The objects without the times of their updates, which an undo cannot take back."""
+    return {id: {**item, "updated_at": None} for id, item in peer.objects().items()}
+
+
+def properties(peer, id):
+    return peer.json("get", id)["properties"]
+
+
+def test_an_import_is_one_action(peer):
+    note = peer.create("note", "title=before")
+    before = shown(peer)
+    path = peer.directory.parent / "many.json"
+    path.write_text(json.dumps([{"type": "item", "key": f"k{n}", "properties": {"n": n}} for n in range(OBJECTS)]))
+    check("undo" in peer.run("import", path), "the answer says how to take it back")
+    imported = shown(peer)
+    check(len(imported) == OBJECTS + 1, f"{len(imported)} objects")
+    (undone,) = peer.json("undo")
+    check(undone["transaction_count"] > 1 and undone["edit_count"] >= OBJECTS, f"{undone['transaction_count']}")
+    check(shown(peer) == before, "the import is taken back, and nothing else")
+    peer.run("redo")
+    check(shown(peer) == imported, "it is done again")
+    # The step before it is the next.
+    check(len(peer.json("undo", "2")) == 2 and note not in peer.objects(), "both steps")
+    peer.restart()
+    peer.run("redo", "2")
+    check(shown(peer) == imported, "both are done again after a restart")
+    peer.run("doctor")
+
+
+def test_what_another_program_writes_is_left_alone_and_ends_no_redo(peer):
+    job = peer.used_by("nightly job")
+    note = peer.create("note", "title=first")
+    peer.run("set", note, "title=second")
+    job.run("set", note, "checked=true")
+    (undone,) = peer.json("undo")
+    check(undone["program"] == "" and properties(peer, note) == {"title": "first", "checked": True}, f"{undone}")
+    job.run("set", note, "checked=false")
+    peer.run("redo")
+    check(properties(peer, note) == {"title": "second", "checked": False}, "the job has ended no redo")
+    check(job.run("undo") and properties(peer, note)["checked"] is True, "the job takes back what it wrote")
+    (undone,) = peer.json("undo", "--program", "nightly job")
+    check(undone["program"] == "nightly job" and "checked" not in properties(peer, note), f"{undone}")
+    (undone,) = peer.json("undo", "--all-programs")
+    check(undone["program"] == "" and properties(peer, note) == {"title": "first"}, "the last of any program")
+    stored = [entry["stored"] for entry in peer.operations()]
+    programs = {operation["name"] for operation in stored if operation["kind"] == "action"}
+    check(programs == {"", "nightly job"}, f"the log names the programs: {programs}")
+
+
+def test_requests_with_one_action_are_taken_back_in_one(peer):
+    entry = Entry.loopback(peer)
+    note = peer.create("note", "x=0")
+
+    def write(value, *fields):
+        body = {"edits": [{"set": note, "properties": {"x": value}}]}
+        answer = entry.ask("POST", "/api/transactions", json_body=body, fields=[("Peerd-Program", "a%20page"), *fields])
+        check(answer.status == 200, f"{answer.status}")
+
+    for value in range(1, 6):
+        write(value, ("Peerd-Action", "drag-1"))
+    write(9, ("Peerd-Action", "drag-2"))
+    page = peer.used_by("a page")
+    page.run("undo")
+    check(properties(peer, note) == {"x": 5}, "the last drag alone")
+    (undone,) = page.json("undo")
+    check(undone["transaction_count"] == 5 and properties(peer, note) == {"x": 0}, f"the whole drag: {undone}")
+    page.run("redo", "2")
+    check(properties(peer, note) == {"x": 9}, "both are done again")
+    check("nothing to redo" in page.refused(1, "redo"), "that was all")
+    for field in ("Peerd-Program", "Peerd-Action"):
+        answer = entry.ask("POST", "/api/transactions", json_body={"edits": []}, fields=[(field, "x" * 65)])
+        check(answer.status == 400, f"a long name: {answer.status}")
+
+
+def test_a_merge_is_one_action(peer):
+    note = peer.create("note", "title=main")
+    peer.run("branch", "create", "draft")
+    for words in (["title=draft"], ["more=1"]):
+        peer.run("branch", "switch", "draft")
+        peer.run("set", note, *words)
+    peer.run("branch", "switch", "main")
+    peer.run("set", note, "other=2")
+    peer.run("branch", "merge", "draft")
+    merged = shown(peer)
+    undone = peer.result("undo")
+    check(b"redo" in undone.stderr and properties(peer, note) == {"title": "main", "other": 2}, f"{undone}")
+    check("redo" in peer.run("branch", "merge", "draft"), "another merge says what brings it back")
+    peer.run("redo")
+    check(shown(peer) == merged, "a redo brings it back")
+    peer.run("undo", "2")
+    check(properties(peer, note) == {"title": "main"}, "the step before the merge is the next")
+
+
+def test_a_value_that_compaction_dropped_is_found_where_an_undo_put_it(peer):
+    note = peer.create("note", "a=1")
+    peer.run("set", note, "a=2")
+    peer.run("undo")
+    peer.run("compact", "--keep", "0")
+    peer.run("set", note, "a=9")
+    (undone,) = peer.json("undo")
+    check(undone["kept"] == [] and properties(peer, note) == {"a": 1}, f"{undone}, {properties(peer, note)}")
+
+
+def test_each_property_of_what_stays_is_judged_by_itself(peer):
+    other = peer.used_by("other")
+    folder = peer.create("folder", "title=mine", "color=mine")
+    other.run("create", "note", "--parent", folder)
+    other.run("set", folder, "color=theirs")
+    (undone,) = peer.json("undo")
+    kept = {(part["part"], part["property"]): part["reason"] for part in undone["kept"]}
+    check(kept == {("object", None): "edited", ("property", "color"): "edited"}, f"{kept}")
+    check(properties(peer, folder) == {"color": "theirs"}, f"{properties(peer, folder)}")
+
+
+def test_many_steps_on_one_property_are_taken_back_and_done_again(peer):
+    note = peer.create("note", "n=0")
+    with contextlib.closing(Entry.loopback(peer)) as entry:
+        for n in range(STEPS):
+            body = {"edits": [{"set": note, "properties": {"n": n + 1}}]}
+            check(entry.ask("POST", "/api/transactions", json_body=body).status == 200, "a step")
+    for left in range(STEPS - 1, -1, -75):
+        count = min(75, left + 1)
+        check(len(peer.json("undo", str(count))) == count, "as many as asked for")
+        check(properties(peer, note) == {"n": left + 1 - count}, f"{properties(peer, note)}")
+    check(len(peer.json("redo", str(STEPS))) == STEPS, "all are done again")
+    check(properties(peer, note) == {"n": STEPS}, "and the last is in force")
+
+
+def test_more_steps_than_there_are_are_no_error(peer):
+    note = peer.create("note", "n=0")
+    for n in range(5):
+        peer.run("set", note, f"n={n + 1}")
+    check("1 to 1000" in peer.refused(2, "undo", "1001"), "no more at once")
+    check(len(peer.json("undo", "1000")) == 6, "no more than there are")
+    check(note not in peer.objects(), "its creation is the first step")
+    check(len(peer.json("redo", "1000")) == 6 and properties(peer, note) == {"n": 5}, "all of it again")
