@@ -96,8 +96,8 @@ package struct History {
         }
     }
 
-    /// The writes to a property with the stamp of the one that an undo or redo is about, if only what does not count
-    /// lies between; nil if that is not known.
+    /// The writes to a property with the stamp of the one that an undo is about, if only what does not count lies
+    /// between; nil if that is not known.
     ///
     /// On a branch, that is known while one device writes there, and nothing else was merged meanwhile.
     private mutating func leap(
@@ -106,8 +106,10 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [WriteReference]? {
         guard group.count == 1, let write = group.first,
-            let change = try self.undos?.lastWord(of: write, in: &transaction)
+            let undo = try self.undos?.lastWord(of: write, in: &transaction), !undo.isRedo
         else { return nil }
+        // What was done again since a redo may lie between.
+        let change = undo.change
         let stamp = try transaction.effectiveStamp(at: change)
         guard stamp < write.stamp else { return nil }
         if self.view.seen == nil {

@@ -66,17 +66,17 @@ package struct UndoState: Sendable {
         return last?.undo
     }
 
-    /// What a write by an undo or redo has taken back or done again, if that is the last word on it; nil for any other.
+    /// What a write by an undo or redo has said, if that is the last word on its change; nil for any other write.
     ///
     /// Where such a write stands, its author had found nothing in force above that change.
     mutating func lastWord(
         of write: WriteReference,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> SegmentPoint? {
+    ) throws(StoreError) -> UndoRecord? {
         guard let undo = try self.ownUndo(at: write.point, in: &transaction), self.given[undo.change] == nil,
             try self.lastWord(on: undo.change, in: &transaction)?.point == undo.point
         else { return nil }
-        return undo.change
+        return undo
     }
 
     /// Whether a write by an undo or redo stands for the one that it had put in force again: nothing was said since
