@@ -83,7 +83,7 @@ struct LateWorkLimitsTests {
 
     /// One by one they cost the most: all later moves are done again for each of them.
     @Test(arguments: [1, 500])
-    func `a device that comes back with 500 late moves has them taken in at once`(runCount: Int) throws {
+    func `a device that comes back with 500 late moves has them taken in within a second`(runCount: Int) throws {
         let (network, member) = try self.world()
         let author = try RawPeer(member, to: 0, of: network, connection: 1)
         let (late, later) = self.moves(
@@ -96,8 +96,11 @@ struct LateWorkLimitsTests {
         peer.send(.run(later.run))
         for (number, run) in late.enumerated() {
             peer.send(.run(run.run))
-            #expect(network.machines[0].node.catchUpDeadline == nil, "run \(number)")
+            // 20,000 may be done again, and for each of them it is a hundred.
+            #expect(network.machines[0].node.catchUpDeadline == nil || number >= 150, "run \(number)")
         }
+        let waited = try self.wait(network)
+        #expect(waited < 1_000, "\(waited) ms")
         #expect(!peer.isClosed)
         #expect(try self.appliedCount(of: late[0], in: network) == 500)
     }
@@ -109,10 +112,10 @@ struct LateWorkLimitsTests {
         let (late, later) = self.moves(of: author, runCount: 75, changesPerRun: 1, laterCount: 4_000)
         let peer = try self.greet(network, as: member)
         peer.send(.run(later.run))
-        // Each has 4,000 moves done again. 200,000 may be, so that about fifty of them are taken in.
+        // Each has 4,000 moves done again. 20,000 may be, so that about five of them are taken in.
         for run in late[..<70] { peer.send(.run(run.run)) }
         let taken = try self.appliedCount(of: late[0], in: network)
-        #expect((40...60).contains(taken), "\(taken)")
+        #expect((4...7).contains(taken), "\(taken)")
         #expect(network.machines[0].node.catchUpDeadline != nil)
         // The others come in together, which costs no more than one of them.
         let first = try self.wait(network)

@@ -2,7 +2,8 @@
 /// effect in the order of their stamps, and one that would close a cycle has no effect.
 ///
 /// Late arrivals are handled for a whole transaction at once: the moves ordered after the earliest new one are undone,
-/// then all are done again in order. What was not moved since keeps its place and is read from the store as it is met.
+/// then all are done again in order. What was not moved since keeps its place and is read from the store as it is met;
+/// so is the place that an undone object had before, and none of an object that ends where it was.
 extension Merge {
     /// Whether a change that is ready is deferred, since so many moves would have to be done again for its own.
     ///
@@ -46,18 +47,24 @@ extension Merge {
         guard let earliest else { return }
         let undone = try transaction.moves(after: earliest)
         self.summary.redoneMoveCount += undone.count
-        var window = MoveWindow()
-        let withdrawnObjects = (withdrawn?.objects ?? []).sorted { $0.rawValue < $1.rawValue }
-        for object in withdrawnObjects + undone.map(\.object) where !(window[object]?.isPlaced ?? false) {
-            let before = try transaction.lastEffectiveMove(of: object, before: earliest)
-            window.place(object, under: before?.parent, at: before?.position ?? .initial)
-        }
-        for move in undone { window.noteParent(move.parent) }
-        if !undone.isEmpty {
-            for move in arrived { window.noteParent(move.parent) }
+        var window = MoveWindow(start: earliest, isLate: withdrawn != nil || !undone.isEmpty)
+        for (number, move) in undone.enumerated() { window.undo(move, number) }
+        for object in (withdrawn?.objects ?? []).sorted(by: { $0.rawValue < $1.rawValue }) {
+            try self.restore(object, in: &window, &transaction)
+            window.forgetFormer(of: object)
         }
         try self.redo(arrived, undone, &window, in: &transaction)
-        try self.install(window, in: &transaction)
+        try self.install(&window, in: &transaction)
+    }
+
+    /// Gives an object of the window the place that it had before the window's moves.
+    private func restore(
+        _ object: ObjectIndex,
+        in window: inout MoveWindow,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let before = try transaction.lastEffectiveMove(of: object, before: window.start)
+        window.note(object, under: before?.parent, at: before?.position ?? .initial, asOf: nil)
     }
 
     /// Does new and undone moves in order, and records which are effective.
@@ -84,8 +91,12 @@ extension Merge {
                 if window.forest.contains(move.object), let parent = move.parent {
                     try self.map(parent, in: &window, &transaction)
                 }
-                window.place(move.object, under: move.parent, at: move.position)
-                window.noteParent(move.parent)
+                window.place(
+                    move.object,
+                    under: move.parent,
+                    at: move.position,
+                    asOf: isNew ? nil : next.undone - 1
+                )
             }
             if isNew {
                 move.isEffective = isEffective
@@ -105,9 +116,9 @@ extension Merge {
     ) throws(StoreError) -> Bool {
         guard let parent = move.parent else { return false }
         if parent == move.object { return true }
-        // An object that nothing stood under within the window is above nothing. This keeps building a long chain
-        // from the top linear.
-        if !(window[move.object]?.isParent ?? false),
+        // As long as nothing is done again, an object that nothing stands under is above nothing. This keeps building a
+        // long chain from the top linear.
+        if !window.isLate, !(window[move.object]?.isParent ?? false),
             try transaction.look(at: move.object, { $0.childCount }) == 0
         {
             return false
@@ -116,7 +127,7 @@ extension Merge {
         for _ in 0..<self.policy.climbedCountMax {
             guard let current = ancestor else { return false }
             if current == move.object { return true }
-            ancestor = try self.parent(of: current, window, in: &transaction)
+            ancestor = try self.parent(of: current, in: &window, &transaction)
         }
         // Many moves below a deep place would climb the same way again and again.
         try self.map(parent, in: &window, &transaction)
@@ -126,11 +137,14 @@ extension Merge {
 
     private func parent(
         of object: ObjectIndex,
-        _ window: MoveWindow,
-        in transaction: inout some StoreTransaction
+        in window: inout MoveWindow,
+        _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> ObjectIndex? {
-        if let standing = window[object], standing.isPlaced { return standing.parent }
-        return try transaction.parent(of: object)
+        guard let standing = window[object] else { return try transaction.parent(of: object) }
+        if standing.isPlaced { return standing.parent }
+        guard standing.isUndone else { return try transaction.parent(of: object) }
+        try self.restore(object, in: &window, &transaction)
+        return window[object]?.parent
     }
 
     /// Takes an object, and all above it, into the window's forest.
@@ -142,7 +156,7 @@ extension Merge {
         guard !window.forest.contains(object) else { return }
         var current = object
         window.forest.enter(current)
-        while let parent = try self.parent(of: current, window, in: &transaction) {
+        while let parent = try self.parent(of: current, in: &window, &transaction) {
             let isMapped = window.forest.contains(parent)
             if !isMapped { window.forest.enter(parent) }
             guard !window.forest.isAbove(current, parent) else { throw CircleWatch<ObjectIndex>.damage }
@@ -156,11 +170,15 @@ extension Merge {
     ///
     /// All that change are taken out before any is put back, so that no step in between has a cycle.
     private mutating func install(
-        _ window: MoveWindow,
+        _ window: inout MoveWindow,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
+        for standing in window.standings where standing.isUndone && !standing.isPlaced && standing.former != nil {
+            try self.restore(standing.object, in: &window, &transaction)
+        }
         var changed: [Int] = []
         for (number, standing) in window.standings.enumerated() where standing.isPlaced {
+            if let former = standing.former, former == standing.last { continue }
             let (parent, isVisible) = try transaction.look(at: standing.object) {
                 ($0.parent, $0.isVisible)
             }
@@ -211,23 +229,36 @@ private struct MoveWindow {
     struct Standing {
         var object: ObjectIndex
         var parent: ObjectIndex?
-        /// Whether the object was moved, so that `parent` is its own.
+        /// The undone move that gave the object the place that is in the store, and the one that has given it the place
+        /// that it has here, by their numbers; nil if another did, or if it is not known.
+        var former: Int32?
+        var last: Int32?
+        /// Whether `parent` is what the object stands under.
         var isPlaced = false
-        /// Whether something stood under the object at some moment.
+        /// Whether a move of the object was undone, so that it does not stand where it does in the store.
+        var isUndone = false
+        /// Whether something stood under the object at some moment, as far as that is known here.
         var isParent = false
     }
+
+    /// The first of the moves.
+    let start: WriteReference
+    /// Whether there is anything that is done again.
+    let isLate: Bool
 
     /// Used only as soon as there are more objects than can be looked through as fast.
     private var numbers = IndexTable()
     /// In the order in which the objects came in.
     private(set) var standings: [Standing] = []
-    /// The position of each object that was moved.
+    /// The position of each object that is placed.
     private(set) var positions: [Position] = []
 
     private static let searchedCountMax = 8
 
     /// The hierarchy above the places that lay too deep to climb up from each time.
     var forest = AncestorForest()
+
+    init(start: WriteReference, isLate: Bool) { (self.start, self.isLate) = (start, isLate) }
 
     subscript(object: ObjectIndex) -> Standing? { self.number(of: object).map { self.standings[$0] } }
 
@@ -237,17 +268,32 @@ private struct MoveWindow {
             : self.numbers.position(of: UInt64(object.rawValue))
     }
 
-    mutating func place(_ object: ObjectIndex, under parent: ObjectIndex?, at position: Position) {
-        let number = self.enter(object)
-        self.standings[number].parent = parent
-        self.standings[number].isPlaced = true
-        self.positions[number] = position
-        self.noteParent(parent)
+    /// Takes a recorded move back, which has this number.
+    mutating func undo(_ move: MoveRecord, _ number: Int) {
+        let entry = self.enter(move.object)
+        self.standings[entry].isUndone = true
+        if move.isEffective { self.standings[entry].former = Int32(clamping: number) }
+    }
+
+    /// Forgets which move gave an object its place in the store: it was taken out of the order.
+    mutating func forgetFormer(of object: ObjectIndex) {
+        if let number = self.number(of: object) { self.standings[number].former = nil }
+    }
+
+    /// Puts an object under another, by the undone move of this number or by another move.
+    mutating func place(_ object: ObjectIndex, under parent: ObjectIndex?, at position: Position, asOf move: Int?) {
+        self.note(object, under: parent, at: position, asOf: move)
         if self.forest.contains(object) { self.forest.place(object, under: parent) }
     }
 
-    mutating func noteParent(_ parent: ObjectIndex?) {
-        if let parent { self.standings[self.enter(parent)].isParent = true }
+    /// Notes what an object stands under; in the forest it is not, or is about to be placed.
+    mutating func note(_ object: ObjectIndex, under parent: ObjectIndex?, at position: Position, asOf move: Int?) {
+        let number = self.enter(object)
+        self.standings[number].parent = parent
+        self.standings[number].isPlaced = true
+        self.standings[number].last = move.map { Int32(clamping: $0) }
+        self.positions[number] = position
+        if let parent, !self.isLate { self.standings[self.enter(parent)].isParent = true }
     }
 
     private mutating func enter(_ object: ObjectIndex) -> Int {

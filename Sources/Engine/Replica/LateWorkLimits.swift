@@ -6,9 +6,9 @@ package struct LateWorkLimits: Hashable, Sendable {
     package var restamps = CatchUpLimits(costMax: 20_000, costPerMillisecond: 4)
     /// Of late moves, by moves that are done again: a core does ten times as much in a millisecond.
     ///
-    /// More than of restamps, since devices that come back have late moves, and what follows in their segments waits
-    /// for them.
-    package var lateMoves = CatchUpLimits(costMax: 200_000, costPerMillisecond: 40)
+    /// More as time passes than of restamps, since devices that come back have late moves, and what follows in their
+    /// segments waits for them. No more at once, since a few bytes of a hostile member may cost as much each time.
+    package var lateMoves = CatchUpLimits(costMax: 20_000, costPerMillisecond: 40)
     /// So many steps up the hierarchy are taken one by one for a move; see `MergePolicy.climbedCountMax`.
     package var climbedCountMax = 64
 

@@ -10,10 +10,8 @@ internal import CRDTCore
 struct CatchUpPace {
     let limits: CatchUpLimits
 
-    /// So many moves may be done again within what takes in the late one, since who passes that on pays for it.
-    private static let allowanceMax = 20_000
     /// The part of `costMax` that may always be done at once, so that devices that write at the same time do not wait.
-    private static let allowanceDivisor = 640
+    private static let allowanceDivisor = 64
 
     /// What was looked at, less what is made up for by time, at a moment in monotonic milliseconds.
     private var debt = 0
@@ -22,9 +20,7 @@ struct CatchUpPace {
     init(_ limits: CatchUpLimits) { self.limits = limits }
 
     /// The number of moves that may be done again at once for the sake of a late one.
-    var allowance: Int {
-        min(Self.allowanceMax, max(self.limits.costMax / Self.allowanceDivisor, self.limits.costMax - self.debt))
-    }
+    var allowance: Int { max(self.limits.costMax / Self.allowanceDivisor, self.limits.costMax - self.debt) }
 
     /// When more is allowed.
     var nextTime: UInt64 {
