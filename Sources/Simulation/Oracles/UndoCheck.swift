@@ -149,6 +149,7 @@ struct UndoCheck {
         // An undo is an edit. What its author had not seen, or what it has kept, shows beside it afterwards; then the
         // state is not that of the model before this undo either.
         guard !self.hasKept, undone.isInOrder else { return nil }
+        if let words = self.keptWithoutEdit(report, target, undone, history) { return words }
         let ideal = VisibleObject.all(of: NaiveModel(undone.history(without: target)))
         for id in self.after.visible.keys.sorted() where self.before.visible[id] == nil && ideal[id] == nil {
             return "an undo brings \(id) back, which is deleted whether or not the transaction counts"
@@ -165,6 +166,32 @@ struct UndoCheck {
             if !isKept, now.properties[exact] != wanted.properties[exact] {
                 return "after an undo \(name) of \(id) is not what it would be without the transaction"
             }
+        }
+        return nil
+    }
+
+    /// What is left as edited since, although no edit that stands came beside or after the one that is taken back.
+    private func keptWithoutEdit(
+        _ report: UndoReport,
+        _ target: Int,
+        _ undone: UndoneChanges,
+        _ history: NaiveHistory
+    ) -> String? {
+        let before = history.verdicts().contexts[target] ?? []
+        let others = history.changes.indices.filter { number in
+            number != target && !before.contains(number) && !undone.undone.contains(number)
+                && !undone.marks.contains(number)
+        }
+        for kept in report.kept where kept.reason == .edited {
+            guard case .property(let name) = kept.part else { continue }
+            let isEdited = others.contains { number in
+                history.changes[number].edits.contains { edit in
+                    guard edit.object == kept.object else { return false }
+                    return edit.kind == .create || edit.kind == .delete
+                        || UndoCheck.writes([edit], ModelText(name), of: kept.object)
+                }
+            }
+            if !isEdited { return "an undo leaves \(name) of \(kept.object) as edited since, and nobody has edited it" }
         }
         return nil
     }
