@@ -3,7 +3,7 @@ internal import Engine
 internal import NIOConcurrencyHelpers
 
 extension Workspace {
-    /// Does something in one go: ``undo(_:of:on:)`` takes all of its transactions back in one step.
+    /// Does something in one go: ``undo(_:of:on:progress:)`` takes all of its transactions back in one step.
     ///
     /// Transactions that the closure and the tasks below it write belong to the action, one after the other; those that
     /// others write at the same time do not. An action within an action of the same program is part of it.
