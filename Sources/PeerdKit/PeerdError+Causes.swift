@@ -58,6 +58,7 @@ extension PeerdError {
             switch failure {
             case .absent, .system: "Check the name, the permissions and the disk."
             case .notRegular, .tooLong: "Move it away, and put the right file in its place if there is one."
+            case .hasOtherNames: "Remove the directory that was linked, and copy instead: “peerd backup”, or “cp -a”."
             }
         self.init(.storageFailed, failure.sentence(path), advice: advice)
     }

@@ -1,5 +1,6 @@
 """What lies in the place of a file and is none: named pipes, folders, links, sockets and devices, in a data directory
-and in the place of a file to import. Nothing waits for them, nothing is lost, and each is named."""
+and in the place of a file to import; and databases with two names. Nothing waits for them, nothing is lost, and each is
+named."""
 
 import os
 import shutil
@@ -103,11 +104,19 @@ def contents(directory):
     }
 
 
-def refused(path, mention, verb, code, *words):
+def refused(mention, verb, *words):
     done = subprocess.run([program(), *map(str, words)], capture_output=True, timeout=SECONDS, check=False)
     text = done.stderr.decode()
-    check(done.returncode == code and f"{path} is not a {mention}" in text,
-          f"{verb}: exit code {done.returncode}, {text}")
+    check(done.returncode == STORAGE and mention in text, f"{verb}: exit code {done.returncode}, {text}")
+
+
+def refused_by_every_verb(mention, peer, world, inviting):
+    """Every verb ends with one error, and nothing in the directory is another than before."""
+    before = contents(peer.directory)
+    for verb in verbs(peer, world, invite_line(inviting)):
+        refused(mention, verb, verb[0], "--dir", peer.directory, *verb[1:])
+    refused(mention, "preview", "preview", peer.directory, inviting.directory)
+    check(contents(peer.directory) == before, "something was written")
 
 
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
@@ -118,16 +127,40 @@ def test_what_is_no_file_is_refused_by_every_verb(world, peer, inviting, name, m
     if path.exists():
         path.rename(original)
     make(path, original)
-    before, outside = contents(peer.directory), original.exists() and original.read_bytes()
-    for verb in verbs(peer, world, invite_line(inviting)):
-        refused(path, "regular file", verb, STORAGE, verb[0], "--dir", peer.directory, *verb[1:])
-    refused(path, "regular file", "preview", STORAGE, "preview", peer.directory, inviting.directory)
-    check(contents(peer.directory) == before, "something was written")
+    outside = original.exists() and original.read_bytes()
+    refused_by_every_verb(f"{path} is not a regular file", peer, world, inviting)
     check((original.exists() and original.read_bytes()) == outside, "what a link leads to was written")
     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     if original.exists():
         original.rename(path)
     check(peer.objects()[peer.note]["properties"], "the object is lost")
+    peer.run("doctor")
+
+
+@pytest.mark.parametrize("name", ["lock", DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", f"{DATABASE}-journal"])
+def test_what_has_another_name_is_refused_by_every_verb(world, peer, inviting, name):
+    peer.run("backup", world.root / "good.backup")
+    path, other = peer.directory / name, world.root / "other"
+    path.touch()
+    other.hardlink_to(path)
+    refused_by_every_verb(f"{path} has another name", peer, world, inviting)
+    other.unlink()
+    check(peer.note in peer.objects(), "the object is lost")
+
+
+def test_a_directory_of_hard_links_harms_neither_directory(world):
+    """`cp -al` while the daemon runs: the copy would have the database, and a log of its own."""
+    peer, copy = world.founder("peer"), world.peer("copy")
+    peer.start()
+    notes = {peer.create("note", f"n={number}") for number in range(30)}
+    subprocess.run(["cp", "-al", peer.directory, copy.directory], check=True)
+    copy.refused(STORAGE, "ls", mentions=["has another name", "copy"])
+    peer.kill()
+    for directory in (copy, peer):
+        for verb in (["ls"], ["doctor"], ["run", "--listen", "127.0.0.1:0"], ["create", "note"]):
+            directory.refused(STORAGE, *verb, mentions=["has another name"])
+    shutil.rmtree(copy.directory)
+    check(set(peer.objects()) == notes, "objects are lost")
     peer.run("doctor")
 
 

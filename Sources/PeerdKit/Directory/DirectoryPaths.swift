@@ -44,12 +44,17 @@ package struct DirectoryPaths: Hashable, Sendable {
     /// A named pipe would be waited for, and a link could lead to a file that others can change.
     package func requireRegularFiles() throws {
         let databases = SQLiteStore.databaseSuffixes.map { self.database + $0 }
-        for path in [self.keys, self.lock] + databases + [self.token, self.settings, self.branch, self.api] {
+        // Two directories with one lock would take turns with one database, each with a log of its own.
+        let exclusive = [self.lock] + databases
+        for path in [self.keys] + exclusive + [self.token, self.settings, self.branch, self.api] {
             do throws(RegularFile.Failure) {
-                _ = try RegularFile.byteCount(of: path)
+                _ = try RegularFile.byteCount(of: path, mayHaveOtherNames: !exclusive.contains(path))
             } catch {
+                switch error {
+                case .notRegular, .hasOtherNames: throw PeerdError(error, path)
                 // Of what cannot be looked at, whoever opens it says why.
-                if case .notRegular = error { throw PeerdError(error, path) }
+                case .absent, .tooLong, .system: break
+                }
             }
         }
         var status = stat()

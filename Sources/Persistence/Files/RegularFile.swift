@@ -27,6 +27,8 @@ package struct RegularFile: ~Copyable, Sendable {
         case absent
         /// What it is instead, in words.
         case notRegular(String)
+        /// It has another name, under which another program may use it.
+        case hasOtherNames
         /// It has more bytes than are taken.
         case tooLong
         /// The number of the error of a system call.
@@ -82,7 +84,14 @@ package struct RegularFile: ~Copyable, Sendable {
     /// The length of a file in bytes, which is not opened; nil if there is nothing under that name.
     ///
     /// Fails if there is something else than a regular file.
-    package static func byteCount(of path: String, followsLinks: Bool = false) throws(Failure) -> Int? {
+    ///
+    /// `mayHaveOtherNames`: false for a database, its logs and a lock. SQLite finds a log by the name of its database,
+    /// so a database with two names has two logs, and each user of one writes over what the other has written.
+    package static func byteCount(
+        of path: String,
+        followsLinks: Bool = false,
+        mayHaveOtherNames: Bool = true
+    ) throws(Failure) -> Int? {
         var status = stat()
         guard (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 else {
             let failure = Self.failure(errno)
@@ -90,6 +99,7 @@ package struct RegularFile: ~Copyable, Sendable {
             throw failure
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular(Self.words(status.st_mode)) }
+        guard mayHaveOtherNames || status.st_nlink == 1 else { throw .hasOtherNames }
         return Int(status.st_size)
     }
 
@@ -121,6 +131,9 @@ extension RegularFile.Failure {
         switch self {
         case .absent: "There is no file \(path)."
         case .notRegular(let what): "\(path) is not a regular file, but \(what)."
+        case .hasOtherNames:
+            "\(path) has another name (a hard link), so two directories would write to one file, and one would lose "
+                + "what it holds."
         case .tooLong: "\(path) is longer than such a file can be."
         case .system(let code): "\(path) cannot be opened: \(SystemError.text(code))."
         }

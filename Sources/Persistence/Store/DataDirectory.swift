@@ -21,7 +21,9 @@ final class DataDirectory {
     /// `waitsForDisk`: false for a copy that nobody needs after a power cut.
     init(path: String, waitsForDisk: Bool) throws(StoreError) {
         try DataDirectory.create(path)
-        let lock = try DataDirectory.open(path + "/" + DataDirectory.lockFileName)
+        let lockPath = path + "/" + DataDirectory.lockFileName
+        try DataDirectory.requireRegular(lockPath)
+        let lock = try DataDirectory.open(lockPath)
         if flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
             let holder = DataDirectory.content(of: lock)
             let process = holder.isEmpty ? "another process" : "another process (\(holder))"
@@ -83,16 +85,17 @@ final class DataDirectory {
     }
 
     /// Stops what would have SQLite open a database while it, its log, or what else SQLite opens with it, is no regular
-    /// file.
+    /// file, or has another name.
     static func requireRegularDatabase(_ path: String) throws(StoreError) {
         for suffix in SQLiteStore.databaseSuffixes { try self.requireRegular(path + suffix) }
     }
 
-    /// Stops what would open something that is no regular file; returns the length, nil if there is nothing.
+    /// Stops what would open something that is no regular file, or has another name; returns the length, nil if there
+    /// is nothing.
     @discardableResult
     static func requireRegular(_ path: String) throws(StoreError) -> Int? {
         do throws(RegularFile.Failure) {
-            return try RegularFile.byteCount(of: path)
+            return try RegularFile.byteCount(of: path, mayHaveOtherNames: false)
         } catch {
             throw StoreError(error, path)
         }

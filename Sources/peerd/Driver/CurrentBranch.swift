@@ -17,7 +17,7 @@ enum CurrentBranch {
         } catch {
             switch error {
             case .absent: return nil
-            case .notRegular, .system: throw PeerdError(error, paths.branch)
+            case .notRegular, .hasOtherNames, .system: throw PeerdError(error, paths.branch)
             case .tooLong: break
             }
         }
