@@ -7,16 +7,26 @@ package struct InterfaceWatch: Sendable {
     private static let settlingCount = 2
 
     /// Begins to watch; `changed` is called with all addresses that there are.
-    package init(_ changed: @escaping @Sendable (Set<String>) -> Void) {
+    ///
+    /// `failed` is called when the system begins to refuse to tell them; that is no change of them.
+    package init(
+        _ changed: @escaping @Sendable (Set<String>) -> Void,
+        failed: @escaping @Sendable (InterfaceFailure) -> Void
+    ) {
         self.task = Task {
-            var known = LocalInterfaces.hosts
-            var settling = 0
-            while (try? await Task.sleep(for: Self.interval)) != nil {
-                let hosts = LocalInterfaces.hosts
-                settling = hosts == known ? max(0, settling - 1) : Self.settlingCount
-                known = hosts
-                if settling > 0 { changed(hosts) }
-            }
+            var (known, settling) = (Set<String>?.none, 0)
+            var last: InterfaceFailure?
+            repeat {
+                do throws(InterfaceFailure) {
+                    let hosts = try LocalInterfaces.hosts
+                    settling = hosts == known ?? hosts ? max(0, settling - 1) : Self.settlingCount
+                    (known, last) = (hosts, nil)
+                    if settling > 0 { changed(hosts) }
+                } catch {
+                    if error != last { failed(error) }
+                    last = error
+                }
+            } while (try? await Task.sleep(for: Self.interval)) != nil
         }
     }
 
@@ -26,5 +36,5 @@ package struct InterfaceWatch: Sendable {
 
 extension LocalInterfaces {
     /// Every address of this machine.
-    static var hosts: Set<String> { Set(self.all().map(\.host)) }
+    static var hosts: Set<String> { get throws(InterfaceFailure) { Set(try self.all().map(\.host)) } }
 }

@@ -29,7 +29,6 @@ import Testing
                 version: "0",
                 platform: "",
                 listen: nil,
-                reachableHosts: [],
                 filesDirectory: url.path
             )
             return APIService(workspace, server, access: nil)

@@ -21,7 +21,6 @@ struct APIServiceTests {
             version: "0",
             platform: "",
             listen: nil,
-            reachableHosts: [],
             filesDirectory: self.place.url.appendingPathComponent("files").path
         )
         return APIService(try #require(workspace), server, access: nil)

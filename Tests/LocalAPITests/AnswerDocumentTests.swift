@@ -27,7 +27,6 @@ struct AnswerDocumentTests {
             version: "0",
             platform: "",
             listen: nil,
-            reachableHosts: [],
             filesDirectory: url.appendingPathComponent("files").path
         )
         server.pagesDirectory = url.path

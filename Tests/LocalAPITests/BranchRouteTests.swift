@@ -29,7 +29,6 @@ struct BranchRouteTests {
             version: "0",
             platform: "",
             listen: nil,
-            reachableHosts: [],
             filesDirectory: files
         )
         return APIService(workspace, server, access: nil)

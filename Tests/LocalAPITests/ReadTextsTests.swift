@@ -23,7 +23,6 @@ struct ReadTextsTests {
             version: "0",
             platform: "",
             listen: nil,
-            reachableHosts: [],
             filesDirectory: path
         )
         return APIService(workspace, server, access: nil)

@@ -49,8 +49,8 @@ import Testing
         #expect(throws: PeerAddressError.badHost(text: text)) { try PeerAddress.parse(text) }
     }
 
-    @Test func `loopback addresses come last and no address names an interface`() {
-        let hosts = LocalInterfaces.addresses()
+    @Test func `loopback addresses come last and no address names an interface`() throws {
+        let hosts = try LocalInterfaces.addresses()
         let isLoopback = hosts.map { $0.hasPrefix("127.") || $0 == "::1" }
         #expect(isLoopback == isLoopback.sorted { !$0 && $1 })
         #expect(!hosts.contains { $0.contains("%") })

@@ -95,3 +95,13 @@ def test_link_local_addresses_alone(moving):
     start(7600, laptop, desk)
     meet(laptop, desk, "link-local IPv6 addresses alone")
     move_at_once(switch, 7610, [laptop, desk], move_link_local)
+
+
+def test_an_invite_names_the_addresses_of_the_moment(moving):
+    switch, laptop, _ = moving
+    start(7700, laptop)
+    before = laptop.json("invite")["addresses"]
+    check(switch.host(1) in before, f"the invite names {before}")
+    move(switch, 1, 99)
+    after = laptop.json("invite")["addresses"]
+    check(f"10.77.{switch.number}.99" in after and switch.host(1) not in after, f"the invite names {after}")

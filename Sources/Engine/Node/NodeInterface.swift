@@ -277,6 +277,8 @@ package enum Notice: Hashable, Sendable {
     case erasuresWait(count: Int)
     /// Something that the next start would need could not be kept in a file.
     case notKept(String, reason: String)
+    /// The system does not tell which addresses this machine has, so nobody is found and nobody can be invited.
+    case addressesUnknown(reason: String)
 }
 
 /// Why a database goes on under a new replica id.

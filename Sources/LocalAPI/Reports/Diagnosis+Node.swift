@@ -7,6 +7,16 @@ extension Diagnosis {
     /// When this version was made: no honest clock is earlier.
     private static let releaseTime = WallTime(milliseconds: 1_767_225_600_000)
 
+    /// `listen`: where the daemon listens; nil if none runs.
+    mutating func checkAddresses(_ listen: NetworkAddress?) {
+        guard let listen else { return }
+        do throws(PeerdError) {
+            _ = try ListenAddress.reachableHosts(listen.host)
+        } catch {
+            self.add(.problem, "addresses", error.message, error.advice)
+        }
+    }
+
     mutating func checkNode(_ node: NodeStatus, daemonRuns: Bool) {
         if let failure = node.storeFailure {
             self.add(

@@ -136,6 +136,7 @@ struct SyncRoutes: Sendable {
             if let damage = Settings.damage(self.workspace.paths) {
                 diagnosis.add(.warning, "config", damage, Settings.damageAdvice)
             }
+            diagnosis.checkAddresses(self.server.listen)
             let status = try await self.workspace.nodeStatus()
             diagnosis.checkNode(status, daemonRuns: daemonRuns)
             let findings = try await self.workspace.status(self.server).clockFindings

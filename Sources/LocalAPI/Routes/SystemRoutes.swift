@@ -52,7 +52,7 @@ struct SystemRoutes: Sendable {
     }
 
     private func invite() async throws -> Created<InviteAnswer> {
-        guard let port = self.server.invitePort else {
+        guard let address = self.server.inviteAddress else {
             throw PeerdError(
                 .notSyncing,
                 "No daemon runs for \(self.workspace.paths.directory), so no machine could join.",
@@ -60,8 +60,9 @@ struct SystemRoutes: Sendable {
             )
         }
         let (invite, endsOldest) = try await self.workspace.driver().makeInvite(
-            addresses: self.server.reachableHosts,
-            port: port
+            // A machine that was moved, or was started without a network, has other addresses than when it started.
+            addresses: try ListenAddress.reachableHosts(address.host),
+            port: address.port
         )
         return Created(InviteAnswer(invite, endsOldest: endsOldest))
     }
@@ -84,9 +85,8 @@ package struct ServerDescription: Sendable {
     package var platform: String
     /// Where other machines reach this one; nil if the sync does not run.
     package var listen: NetworkAddress?
-    /// The hosts that an invite names, and their port; without a port there are no invites.
-    package var reachableHosts: [String]
-    package var invitePort: UInt16?
+    /// Where the sync listens that an invite leads to; nil if there are no invites.
+    package var inviteAddress: NetworkAddress?
     /// The origins of the API on loopback.
     package var origins: [String] = []
     package var filesDirectory: String
@@ -97,15 +97,13 @@ package struct ServerDescription: Sendable {
         version: String,
         platform: String,
         listen: NetworkAddress?,
-        reachableHosts: [String],
-        invitePort: UInt16? = nil,
+        inviteAddress: NetworkAddress? = nil,
         filesDirectory: String
     ) {
         self.version = version
         self.platform = platform
         self.listen = listen
-        self.reachableHosts = reachableHosts
-        self.invitePort = invitePort ?? listen?.port
+        self.inviteAddress = inviteAddress ?? listen
         self.filesDirectory = filesDirectory
     }
 }

@@ -24,6 +24,8 @@ final class BeaconSockets {
     private var groups: [BeaconGroup] = []
     private var senders: [SenderKey: any Channel] = [:]
     private var opening: Set<SenderKey> = []
+    /// The addresses that the system told last.
+    private var addresses: [InterfaceAddress] = []
     private(set) var isShutDown = false
 
     init(configuration: BeaconConfiguration, logger: Logger, eventLoop: any EventLoop) {
@@ -134,7 +136,13 @@ final class BeaconSockets {
     /// One IPv6 address an interface is enough, since its link-local one reaches all of the link; of IPv4 every address
     /// counts, since each may belong to another subnet and the receiver dials the one that it sees.
     private func wantedAddresses() -> [InterfaceAddress] {
-        let usable = LocalInterfaces.all().filter { address in
+        do throws(InterfaceFailure) {
+            self.addresses = try LocalInterfaces.all()
+        } catch {
+            // `InterfaceWatch` tells the user. What is open goes on.
+            self.logger.debug("the addresses of this machine are not told: \(error)")
+        }
+        let usable = self.addresses.filter { address in
             // IPv4 does for the processes of one machine, and Linux has no IPv6 multicast on loopback.
             if address.isIPv6 && address.isLoopback { return false }
             switch self.configuration.interfaces {

@@ -16,16 +16,19 @@ struct InterfaceAddress {
     }
 }
 
+/// The system does not tell the addresses of this machine.
+package struct InterfaceFailure: Error, Hashable, CustomStringConvertible, Sendable {
+    package let description: String
+}
+
 /// The addresses of this machine.
 package enum LocalInterfaces {
     /// Hosts by which other machines may reach this one, best first: ordinary addresses, then link-local IPv4, and
     /// loopback last.
     ///
     /// Link-local IPv6 is left out: it names an interface of this machine, which means nothing to others.
-    ///
-    /// Empty if the system does not tell.
-    package static func addresses() -> [String] {
-        let ranked = Self.all().filter { !($0.isIPv6 && $0.isLinkLocal) }.map { address in
+    package static func addresses() throws(InterfaceFailure) -> [String] {
+        let ranked = try Self.all().filter { !($0.isIPv6 && $0.isLinkLocal) }.map { address in
             (rank: address.isLoopback ? 2 : address.isLinkLocal ? 1 : 0, address: address)
         }
         let sorted = ranked.sorted { left, right in
@@ -36,8 +39,13 @@ package enum LocalInterfaces {
         return sorted.map(\.address.host)
     }
 
-    static func all() -> [InterfaceAddress] {
-        let devices = (try? System.enumerateDevices()) ?? []
+    static func all() throws(InterfaceFailure) -> [InterfaceAddress] {
+        let devices: [NIONetworkDevice]
+        do {
+            devices = try System.enumerateDevices()
+        } catch {
+            throw InterfaceFailure(description: FailureText.of(error))
+        }
         return devices.compactMap { device in
             guard let socketAddress = device.address, let host = socketAddress.hostText else { return nil }
             return InterfaceAddress(device: device, socketAddress: socketAddress, host: host)

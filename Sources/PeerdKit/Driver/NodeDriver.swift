@@ -290,6 +290,8 @@ package actor NodeDriver {
         self.watch = InterfaceWatch { hosts in
             transport.closeConnections(outside: hosts)
             inbox.post(.dialAll)
+        } failed: { [report] failure in
+            report(.addressesUnknown(reason: failure.description))
         }
     }
 

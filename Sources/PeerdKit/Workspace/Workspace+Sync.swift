@@ -85,7 +85,7 @@ extension Workspace {
                 advice: "Start the sync first."
             )
         }
-        let hosts = ListenAddress.reachableHosts(address.host)
+        let hosts = try ListenAddress.reachableHosts(address.host)
         return Invitation(try await driver.makeInvite(addresses: hosts, port: address.port).invite)
     }
 }

@@ -35,7 +35,8 @@ extension World {
         switch notice {
         case .connected: self.record.mark(.sessionStood)
         case .disconnected: self.endedSessionCount += 1
-        case .paired, .pairingLapsed, .addressFailed, .tooManySessions, .erasedBytesRemain, .notKept, .erasuresWait:
+        case .paired, .pairingLapsed, .addressFailed, .tooManySessions, .erasedBytesRemain, .notKept, .erasuresWait,
+            .addressesUnknown:
             break
         case .stateDiffers(let device, let objects):
             let mayDiffer = { (machine: Machine) in

@@ -47,7 +47,6 @@ struct Daemon {
                 version: Version.text,
                 platform: Version.platform,
                 listen: NetworkAddress(host: address.host, port: address.port),
-                reachableHosts: ListenAddress.reachableHosts(address.host),
                 filesDirectory: paths.files
             )
             let socket = try SocketFile(listeningAt: paths.socket)

@@ -71,7 +71,7 @@ extension Notice {
         case .stateAgrees(let device): ("stateAgrees", device)
         case .erasedBytesRemain: ("erasedBytesRemain", "")
         case .erasuresWait: ("erasuresWait", "")
-        case .paired, .clockSetBack, .newReplica, .storeFailed, .notKept: nil
+        case .paired, .clockSetBack, .newReplica, .storeFailed, .notKept, .addressesUnknown: nil
         }
     }
 
@@ -83,7 +83,7 @@ extension Notice {
             .warning
         case .storeFailed, .erasedBytesRemain, .stateDiffers: .error
         case .stateAgrees: .notice
-        case .notKept, .erasuresWait: .warning
+        case .notKept, .erasuresWait, .addressesUnknown: .warning
         }
     }
 }

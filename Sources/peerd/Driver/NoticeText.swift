@@ -57,6 +57,11 @@ enum NoticeText {
             thousand values; "peerd erasures" shows whose they are, and allows or stops them.
             """
         case .notKept(let what, let reason): "\(what) could not be kept for the next start: \(reason)"
+        case .addressesUnknown(let reason):
+            """
+            The system does not tell the addresses of this machine (\(reason)): no machine is found here, and none can \
+            be invited. Where a service runs peerd, RestrictAddressFamilies= must name AF_NETLINK.
+            """
         }
     }
 
@@ -64,7 +69,7 @@ enum NoticeText {
     static func warning(_ notice: Notice) -> String? {
         switch notice {
         case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed, .erasedBytesRemain, .notKept, .stateDiffers,
-            .erasuresWait:
+            .erasuresWait, .addressesUnknown:
             self.of(notice)
         case .newReplica(let reason): reason == .first ? nil : self.of(notice)
         case .connected, .disconnected, .paired, .memberMet, .addressFailed, .pairingLapsed, .protocolViolation,

@@ -1,3 +1,4 @@
+internal import Engine
 internal import Foundation
 internal import LocalAPI
 internal import PeerTransport
@@ -116,8 +117,7 @@ struct Workplace {
             version: Version.text,
             platform: Version.platform,
             listen: nil,
-            reachableHosts: last.map { ListenAddress.reachableHosts($0.host) } ?? [],
-            invitePort: last?.port,
+            inviteAddress: last.map { NetworkAddress(host: $0.host, port: $0.port) },
             filesDirectory: paths.files
         )
     }
