@@ -138,11 +138,11 @@ import Testing
     @Test func `settings come back, and unreadable ones are empty`() async throws {
         try await TemporaryDirectory.with { directory in
             let paths = DirectoryPaths(directory: directory)
-            #expect(Settings.load(paths) == Settings())
+            #expect(try Settings.load(paths) == Settings())
             try Settings.update(paths) { $0.listen = "0.0.0.0:7400" }
-            #expect(Settings.load(paths) == Settings(listen: "0.0.0.0:7400"))
+            #expect(try Settings.load(paths) == Settings(listen: "0.0.0.0:7400"))
             try Array("{".utf8).withUnsafeBytes { try PrivateFile.write($0, to: paths.settings) }
-            #expect(Settings.load(paths) == Settings())
+            #expect(try Settings.load(paths) == Settings())
         }
     }
 

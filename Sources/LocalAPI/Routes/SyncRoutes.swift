@@ -133,7 +133,7 @@ struct SyncRoutes: Sendable {
             if !daemonRuns, PrivateFile.mode(of: self.workspace.paths.socket) != nil {
                 diagnosis.add(.ok, "socket", "a stopped daemon left its socket; the next daemon replaces it")
             }
-            if let damage = Settings.damage(self.workspace.paths) {
+            if let damage = try Settings.damage(self.workspace.paths) {
                 diagnosis.add(.warning, "config", damage, Settings.damageAdvice)
             }
             diagnosis.checkAddresses(self.server.listen)

@@ -22,9 +22,9 @@ final class BackupBook: Sendable {
     /// How soon a backup that failed is tried again, at most.
     private static let retrySeconds = 60
 
-    init(_ paths: DirectoryPaths) {
+    init(_ paths: DirectoryPaths) throws {
         self.paths = paths
-        self.state = NIOLockedValueBox(State(record: Settings.load(paths).backups ?? Settings.Backups()))
+        self.state = NIOLockedValueBox(State(record: try Settings.load(paths).backups ?? Settings.Backups()))
     }
 
     var status: BackupStatus {

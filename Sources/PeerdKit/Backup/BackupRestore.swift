@@ -74,7 +74,17 @@ struct BackupRestore {
 
     private func requireEmpty() throws {
         try self.target.requireNoWorkspace()
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: self.target.directory)) ?? []
+        guard access(self.target.directory, F_OK) == 0 else { return }
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: self.target.directory)
+        } catch {
+            throw PeerdError(
+                .storageFailed,
+                "What is in \(self.target.directory) cannot be read: \(error.localizedDescription)",
+                advice: "Check its permissions, or name another directory."
+            )
+        }
         guard let name = names.min() else { return }
         if names.contains(where: { $0.hasSuffix(Self.unfinishedSuffix) }) {
             throw PeerdError(

@@ -24,20 +24,30 @@ package struct Settings: Codable, Equatable, Sendable {
 
     package init(listen: String? = nil) { self.listen = listen }
 
-    /// The settings of a directory; empty if there are none that can be read.
-    package static func load(_ paths: DirectoryPaths) -> Settings {
-        self.read(paths) ?? Settings()
+    /// The settings of a directory; empty if there are none, or if the file is damaged.
+    package static func load(_ paths: DirectoryPaths) throws(PeerdError) -> Settings {
+        try self.read(paths) ?? Settings()
     }
 
-    private static func read(_ paths: DirectoryPaths) -> Settings? {
-        guard let bytes = try? RegularFile.content(of: paths.settings, atMost: self.byteCountMax) else { return nil }
-        return try? JSONDecoder().decode(Settings.self, from: Data(bytes))
+    /// Nil if the file is damaged.
+    ///
+    /// Throws if it cannot be read now: whoever took that for an empty file would write over the plan of backups.
+    private static func read(_ paths: DirectoryPaths) throws(PeerdError) -> Settings? {
+        do throws(RegularFile.Failure) {
+            let bytes = try RegularFile.content(of: paths.settings, atMost: self.byteCountMax)
+            return try? JSONDecoder().decode(Settings.self, from: Data(bytes))
+        } catch {
+            switch error {
+            case .absent: return Settings()
+            case .tooLong: return nil
+            case .notRegular, .hasOtherNames, .system: throw PeerdError(error, paths.settings)
+            }
+        }
     }
 
     /// Says that the file is there and cannot be read as settings; nil if all is well.
-    package static func damage(_ paths: DirectoryPaths) -> String? {
-        guard access(paths.settings, F_OK) == 0 else { return nil }
-        guard self.read(paths) == nil else { return nil }
+    package static func damage(_ paths: DirectoryPaths) throws(PeerdError) -> String? {
+        guard try self.read(paths) == nil else { return nil }
         return """
             \(paths.settings) is damaged, so the plan of backups and the address where the daemon listened last are \
             not known
@@ -52,8 +62,8 @@ package struct Settings: Codable, Equatable, Sendable {
     /// Changes some of the settings of a directory; one at a time does so.
     package static func update(_ paths: DirectoryPaths, _ body: (inout Settings) -> Void) throws {
         try self.lock.withLock {
-            var settings = self.load(paths)
-            if self.damage(paths) != nil { rename(paths.settings, paths.settings + ".damaged") }
+            var settings = try self.load(paths)
+            if try self.damage(paths) != nil { rename(paths.settings, paths.settings + ".damaged") }
             body(&settings)
             try settings.save(paths)
         }

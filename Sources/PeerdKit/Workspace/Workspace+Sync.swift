@@ -22,7 +22,7 @@ extension Workspace {
         let staticAddresses = try addresses.map { try NetworkAddress(argument: $0) }
         try await self.participant.start(
             runtime,
-            remembered: Settings.load(self.paths).listen,
+            remembered: try Settings.load(self.paths).listen,
             listenPort: listenPort,
             staticAddresses,
             discovers: discovers

@@ -64,18 +64,18 @@ public final class Workspace: Sendable {
         }
     }
 
-    private init(_ paths: DirectoryPaths, _ identity: Identity, runtime: WorkspaceRuntime?) {
+    private init(_ paths: DirectoryPaths, _ identity: Identity, runtime: WorkspaceRuntime?) throws {
         self.identity = identity
         self.directory = URL(fileURLWithPath: paths.directory, isDirectory: true)
         self.paths = paths
-        self.backups = BackupBook(paths)
+        self.backups = try BackupBook(paths)
         self.runtime = runtime
         self.readers = runtime?.readers ?? ReadPool(directory: paths.directory)
     }
 
     /// Shows a workspace that the caller has opened, and closes.
     package convenience init(_ runtime: WorkspaceRuntime, at paths: DirectoryPaths) throws {
-        self.init(paths, try Identity(paths), runtime: runtime)
+        try self.init(paths, try Identity(paths), runtime: runtime)
     }
 
     /// Creates a workspace in a directory, and opens it.
@@ -112,10 +112,10 @@ public final class Workspace: Sendable {
         switch access {
         case .readWrite:
             let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: true, report: { _ in })
-            return Workspace(paths, identity, runtime: runtime)
+            return try Workspace(paths, identity, runtime: runtime)
         case .readOnly:
             try self.requireWholeLog(paths)
-            let workspace = Workspace(paths, identity, runtime: nil)
+            let workspace = try Workspace(paths, identity, runtime: nil)
             // What is wrong with the database shows now, and not with the first question.
             _ = try await workspace.reading { transaction in transaction.segmentCount }
             return workspace

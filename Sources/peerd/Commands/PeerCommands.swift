@@ -17,7 +17,7 @@ struct InviteCommand: AsyncParsableCommand {
     func run() async throws {
         let paths = try self.options.directory.paths
         // Without a daemon an invite names the address where one listened last.
-        if Settings.load(paths).listen == nil { _ = try await paths.hasDaemonSoon }
+        if try Settings.load(paths).listen == nil { _ = try await paths.hasDaemonSoon }
         try await self.options.work { try await $0.invite() }
     }
 }

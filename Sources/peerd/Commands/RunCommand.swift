@@ -58,9 +58,9 @@ struct RunCommand: AsyncParsableCommand {
         }
         let logger = Logger(label: "peerd")
         let peers = try self.peers.map { try Self.address($0) }
-        let listen = try ListenChoice(option: self.listen, remembered: Settings.load(paths).listen)
+        let listen = try ListenChoice(option: self.listen, remembered: try Settings.load(paths).listen)
         try paths.requireWorkspace()
-        if let damage = Settings.damage(paths) { logger.warning("\(damage): \(Settings.damageAdvice).") }
+        if let damage = try Settings.damage(paths) { logger.warning("\(damage): \(Settings.damageAdvice).") }
         guard try await paths.daemon() == nil else {
             throw CommandFailure(.busy, "A daemon already runs for \(paths.directory); stop it first.")
         }

@@ -84,7 +84,7 @@ struct Workplace {
     private static func openReadOnly(_ paths: DirectoryPaths, _ output: CommandOutput) async throws -> Workplace {
         let directory = URL(fileURLWithPath: paths.directory, isDirectory: true)
         let workspace = try await Workspace.open(at: directory, access: .readOnly)
-        let service = APIService(workspace, self.serverDescription(paths), access: nil, servesPages: false)
+        let service = APIService(workspace, try self.serverDescription(paths), access: nil, servesPages: false)
         return Workplace(caller: ProcessCaller(service), output: output, paths: paths, daemonRuns: false) {
             await workspace.close()
         }
@@ -103,16 +103,16 @@ struct Workplace {
                 if let text = NoticeText.warning(notice) { StandardStreams.note(text) }
             }
         )
-        let server = self.serverDescription(paths)
+        let server = try self.serverDescription(paths)
         let service = APIService(try Workspace(runtime, at: paths), server, access: nil, servesPages: false)
         return Workplace(caller: ProcessCaller(service), output: output, paths: paths, daemonRuns: false) {
             await runtime.stop()
         }
     }
 
-    private static func serverDescription(_ paths: DirectoryPaths) -> ServerDescription {
+    private static func serverDescription(_ paths: DirectoryPaths) throws -> ServerDescription {
         // An invite names the place where the daemon was last, and will be again.
-        let last = Settings.load(paths).listen.flatMap { try? PeerAddress.parse($0) }
+        let last = try Settings.load(paths).listen.flatMap { try? PeerAddress.parse($0) }
         return ServerDescription(
             version: Version.text,
             platform: Version.platform,

@@ -5,7 +5,7 @@ internal import PeerdKit
 /// The verbs that tell of this machine and its peers.
 extension Workplace {
     func status() async throws {
-        if let damage = Settings.damage(self.paths) {
+        if let damage = try Settings.damage(self.paths) {
             try self.output.note("\(damage): \(Settings.damageAdvice).")
         }
         let status: StatusAnswer = try await self.caller.answer(APIRequest(.get, "api", "status"))
