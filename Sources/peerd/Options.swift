@@ -42,15 +42,18 @@ struct DataOptions: ParsableArguments {
 
     /// Does something with the workspace, through the daemon if one runs.
     ///
-    /// `mayWrite`: whether it may write. `mayLackDatabase`: whether everything may be fetched from others.
-    /// `patienceMilliseconds`: how long the user is ready to wait, if he has said so.
+    /// `mayWrite`: whether it may write. `hasEffect`: whether it does something else that counts, even if its output is
+    /// lost. `mayLackDatabase`: whether everything may be fetched from others. `patienceMilliseconds`: how long the user
+    /// is ready to wait, if he has said so.
     func work<Result>(
         mayWrite: Bool = false,
+        hasEffect: Bool = false,
         mayLackDatabase: Bool = false,
         patienceMilliseconds: UInt64? = nil,
         _ body: (Workplace) async throws -> Result
     ) async throws -> Result {
-        let (paths, output) = (try self.directory.paths, CommandOutput(isJSON: self.isJSON))
+        let paths = try self.directory.paths
+        let output = CommandOutput(isJSON: self.isJSON, hasEffect: mayWrite || hasEffect)
         try paths.requireWorkspace(mayLackDatabase: mayLackDatabase)
         let patience = patienceMilliseconds.map { Int64(clamping: $0 / 1000) }
         do {
@@ -62,9 +65,11 @@ struct DataOptions: ParsableArguments {
     }
 
     /// Prints what a command has done: as JSON, or as a line for people.
-    func show(_ answer: some Encodable, _ text: @autoclosure () -> String) throws {
-        let output = CommandOutput(isJSON: self.isJSON)
+    ///
+    /// `hasEffect`: whether that counts, even if the output is lost.
+    func show(_ answer: some Encodable, _ text: @autoclosure () -> String, hasEffect: Bool = false) throws {
+        let output = CommandOutput(isJSON: self.isJSON, hasEffect: hasEffect)
         try output.show(answer, text())
-        try output.flush()
+        try output.end()
     }
 }

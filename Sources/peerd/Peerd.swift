@@ -23,6 +23,7 @@ struct Peerd: AsyncParsableCommand {
     )
 
     static func main() async {
+        StandardStreams.occupyClosed()
         let words: [String]
         do throws(CommandFailure) {
             words = try ProgramArguments.read()
@@ -46,6 +47,8 @@ struct Peerd: AsyncParsableCommand {
                 try command.run()
             }
             return .success
+        } catch is StandardStreams.ReaderGone {
+            Foundation.exit(StandardStreams.ReaderGone.exitCode)
         } catch {
             guard let failure = CommandFailure(error) else { return self.report(error, of: arguments) }
             StandardStreams.note(failure.message)
@@ -57,7 +60,13 @@ struct Peerd: AsyncParsableCommand {
     private static func report(_ error: any Error, of arguments: [String]) -> ExitStatus {
         let code = self.exitCode(for: error)
         if code.isSuccess {
-            try? StandardStreams.output((self.fullMessage(for: error) + "\n").utf8)
+            do {
+                try StandardStreams.output((self.fullMessage(for: error) + "\n").utf8)
+            } catch {
+                if error is StandardStreams.ReaderGone { Foundation.exit(StandardStreams.ReaderGone.exitCode) }
+                if let failure = CommandFailure(error) { StandardStreams.note(failure.message) }
+                return .failure
+            }
             return .success
         }
         StandardStreams.usage(self.fullMessage(for: self.parserError(of: arguments) ?? error))

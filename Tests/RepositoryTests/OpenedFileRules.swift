@@ -29,6 +29,7 @@ enum OpenedFileRules {
         "Sources/FileServing/Files/OwnedDescriptor.swift": "folders in the folder “files”",
         "Sources/FileServing/Files/FileUpload.swift": "new files in the folder “files”",
         "Sources/FileServing/Files/FolderNames.swift": "folders in the folder “files”",
+        "Sources/peerd/Output/StandardStreams.swift": "/dev/null",
         "Sources/peerd/Driver/CurrentBranch.swift": "the file “branch”",
         "Sources/peerd/Execution/Workplace+Import.swift": "the file of an import, before the workspace",
     ]

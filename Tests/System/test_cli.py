@@ -273,6 +273,41 @@ def test_a_reader_that_goes_away_is_no_error(peer):
     check(done.stdout.count("\n") == 1 and "rror" not in done.stderr, f"log | head: {done.stderr}")
 
 
+@pytest.mark.parametrize("place", [">&-", ">/dev/full", "| true"])
+@pytest.mark.parametrize("daemon_runs", [True, False], ids=["daemon", "alone"])
+def test_what_was_done_is_no_failure_if_its_output_is_lost(world, place, daemon_runs):
+    """A script that is told of a failure does it again."""
+
+    def status(peer, *words):
+        text = " ".join(f"'{word}'" for word in (program(), words[0], "--dir", peer.directory, *words[1:]))
+        script = f"set -o pipefail; {text} {place}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+        check(not done.stdout, f"{words}: {done.stdout}")
+        check(place == "| true" or "output could not be written" in done.stderr, f"{words} says {done.stderr}")
+        return done.returncode
+
+    peer = world.peer("a")
+    check(status(peer, "init") == 0 and (peer.directory / "keys").exists(), "init")
+    if daemon_runs:
+        peer.start()
+    check(status(peer, "create", "note") == 0 and len(peer.objects()) == 1, "create")
+    check(status(peer, "create", "--json", "note") == 0 and len(peer.objects()) == 2, "create --json")
+    check(status(peer, "undo") == 0 and len(peer.objects()) == 1, "undo")
+    check(status(peer, "backup", world.root / "one") == 0 and (world.root / "one").exists(), "backup")
+    check(status(peer, "branch", "create", "x") == 0 and len(peer.json("branch", "list")) == 1, "branch create")
+    check(status(peer, "branch", "switch", "x") == 0 and peer.json("status")["branch"]["name"] == "x", "branch switch")
+    # Of what only shows something, the output is all there is.
+    check(status(peer, "ls") == (141 if place == "| true" else FAILURE), "ls")
+    if not daemon_runs:
+        check((peer.directory / "lock").read_bytes() == b"", "it has not ended in order")
+
+
+def test_help_that_nobody_can_read_is_a_failure():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([program(), "--help"], stdout=full, stderr=subprocess.PIPE, check=False)
+    check(done.returncode == FAILURE and b"No space left" in done.stderr, f"{done.returncode} {done.stderr}")
+
+
 def test_a_list_that_breaks_off_says_so(world):
     peer = world.founder("ended")
     path = world.root / "many.json"

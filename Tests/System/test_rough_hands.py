@@ -51,6 +51,23 @@ def test_a_daemon_that_is_ended_at_once_ends_in_order(world):
         check((peer.directory / "lock").read_text() == "", "the directory was not left in order")
 
 
+def test_a_daemon_whose_terminal_is_closed_ends_in_order(world):
+    peer = world.founder("a")
+    peer.start()
+    peer.process.send_signal(signal.SIGHUP)
+    check(peer.process.wait(20) == 0, f"it ended with {peer.process.returncode}")
+    peer.process = None
+    check((peer.directory / "lock").read_bytes() == b"", "it has not ended in order")
+
+
+def test_a_daemon_that_nohup_has_started_goes_on(world):
+    peer = world.founder("a", prefix=["nohup"])
+    peer.start()
+    peer.process.send_signal(signal.SIGHUP)
+    check(peer.create("note") in peer.objects() and peer.process.poll() is None, "it has ended")
+    peer.stop()
+
+
 @pytest.fixture
 def peer(world):
     """A peer with one object."""

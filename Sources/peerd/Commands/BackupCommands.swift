@@ -147,7 +147,7 @@ struct BackupRestoreCommand: AsyncParsableCommand {
             "device": .string(backup.device), "device_name": .string(backup.deviceName), "time_ms": .int(milliseconds),
         ])
         let state = "\"\(backup.deviceName)\" as it was at \(PlainText.time(milliseconds))"
-        try self.options.show(json, "Restored \(state) to \(directory.path); start \"peerd run\".")
+        try self.options.show(json, "Restored \(state) to \(directory.path); start \"peerd run\".", hasEffect: true)
     }
 }
 

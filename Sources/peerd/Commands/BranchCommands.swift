@@ -85,7 +85,9 @@ struct BranchSwitchCommand: AsyncParsableCommand {
     @Argument(help: "The branch, by its name or id; main for the main timeline.")
     var name: String
 
-    func run() async throws { try await self.options.work { try await $0.switchBranch(to: self.name) } }
+    func run() async throws {
+        try await self.options.work(hasEffect: true) { try await $0.switchBranch(to: self.name) }
+    }
 }
 
 struct BranchDiffCommand: AsyncParsableCommand {

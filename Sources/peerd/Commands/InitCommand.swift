@@ -32,7 +32,8 @@ struct InitCommand: AsyncParsableCommand {
             "workspace": .string(workspace.description), "device": .string(identity.device.description),
             "device_name": .string(name), "directory": .string(paths.directory),
         ])
-        try self.options.show(json, "Made workspace \(workspace) in \(paths.directory); this machine is \"\(name)\".")
+        let text = "Made workspace \(workspace) in \(paths.directory); this machine is \"\(name)\"."
+        try self.options.show(json, text, hasEffect: true)
     }
 }
 

@@ -56,10 +56,10 @@ struct JoinCommand: AsyncParsableCommand {
         }
         try PrivateFile.makeDirectory(paths.directory)
         let address = try await Pairing(invite: invite, deviceName: name).join(paths)
-        let output = CommandOutput(isJSON: self.options.isJSON)
+        let output = CommandOutput(isJSON: self.options.isJSON, hasEffect: true)
         if !self.options.isJSON {
             try output.line("Joined the workspace through \(address); this machine is \"\(name)\".")
-            try output.flush()
+            try output.end()
         }
         try await self.options.work(mayWrite: true) { workplace in
             try await workplace.meet(hosts: [address.host], port: address.port)

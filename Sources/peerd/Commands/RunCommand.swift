@@ -66,7 +66,7 @@ struct RunCommand: AsyncParsableCommand {
         }
         try self.http.check()
         // From here on a signal is heard, and ends the daemon in order once it has started.
-        let signals = await TrappedSignals.trap(SIGTERM, SIGINT)
+        let signals = await TrappedSignals.trap(SIGTERM, SIGINT, SIGHUP)
         let daemon = try await Daemon.start(
             paths,
             listen: listen,
@@ -79,7 +79,7 @@ struct RunCommand: AsyncParsableCommand {
             "event": .string("listening"), "address": .string(daemon.address.description),
             "host": .string(daemon.address.host), "port": .int(Int64(daemon.address.port)),
         ])
-        try self.options.show(json, "listening on \(daemon.address)")
+        try self.options.show(json, "listening on \(daemon.address)", hasEffect: true)
         await daemon.run(until: signals)
     }
 

@@ -29,7 +29,7 @@ struct Workplace {
     func perform<Result>(_ body: (Workplace) async throws -> Result) async throws -> Result {
         do {
             let result = try await body(self)
-            try self.output.flush()
+            try self.output.end()
             await self.close()
             return result
         } catch {

@@ -9,12 +9,21 @@ final class CommandOutput {
     let isJSON: Bool
     private let emit: ([UInt8]) throws -> Void
     private var buffer: [UInt8] = []
+    /// Whether the command does something that counts, whether or not anybody hears of it.
+    private let hasEffect: Bool
+    /// Why such a command could not say all of what it had to say.
+    private var failure: (any Error)?
 
     private static let chunkByteCount = 32 << 10
 
     /// `emit`: where data goes.
-    init(isJSON: Bool, emit: @escaping ([UInt8]) throws -> Void = { try StandardStreams.output($0) }) {
+    init(
+        isJSON: Bool,
+        hasEffect: Bool = false,
+        emit: @escaping ([UInt8]) throws -> Void = { try StandardStreams.output($0) }
+    ) {
         self.isJSON = isJSON
+        self.hasEffect = hasEffect
         self.emit = emit
     }
 
@@ -59,6 +68,22 @@ final class CommandOutput {
     func flush() throws {
         let bytes = self.buffer
         self.buffer = []
-        if !bytes.isEmpty { try self.emit(bytes) }
+        guard !bytes.isEmpty, self.failure == nil else { return }
+        do {
+            try self.emit(bytes)
+        } catch {
+            guard self.hasEffect else { throw error }
+            self.failure = error
+        }
+    }
+
+    /// Hands on what is left of a command that has done what it should.
+    ///
+    /// A script that takes an error for “not done” would do it again. So that its output is lost is no error of a
+    /// command with an effect, but said.
+    func end() throws {
+        try self.flush()
+        guard let failure = self.failure as? CommandFailure else { return }
+        StandardStreams.note("This is done. \(failure.message)")
     }
 }

@@ -8,11 +8,29 @@ internal import PeerdKit
 /// Nothing else in the program writes to them. So text that a person typed or a peer sent reaches a terminal only
 /// through here, where whatever could steer the terminal is escaped.
 enum StandardStreams {
+    /// Whoever reads the output has gone.
+    struct ReaderGone: Error {
+        /// What a shell reports of a program that SIGPIPE ended.
+        static let exitCode: Int32 = 141
+    }
+
+    /// Takes the numbers of streams that are closed, so that no file that is opened gets one of them, and with it what
+    /// is written to the stream.
+    static func occupyClosed() {
+        // A reader that has gone ends a write with an error, and not the program.
+        signal(SIGPIPE, SIG_IGN)
+        for descriptor in [self.inputDescriptor, self.outputDescriptor, self.errorDescriptor] {
+            guard fcntl(descriptor, F_GETFD) < 0 else { continue }
+            // The lowest number that is free. It can be used in the wrong direction only: what failed fails as before.
+            _ = open("/dev/null", descriptor == self.inputDescriptor ? O_WRONLY : O_RDONLY)
+        }
+    }
+
     private static let outputFilter = NIOLockedValueBox(TerminalFilter())
 
     /// Writes all of it: byte for byte to a file or a pipe, and escaped to a terminal.
     ///
-    /// A reader that went away ends the program quietly, as it ends other filters.
+    /// Throws ``ReaderGone`` if nobody reads any more: that ends the program quietly, as it ends other filters.
     static func output(_ bytes: some Sequence<UInt8>) throws {
         let bytes =
             self.isTerminal(self.outputDescriptor)
@@ -108,15 +126,12 @@ enum StandardStreams {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EPIPE {
-                exit(self.brokenPipe)
+                throw ReaderGone()
             } else if errno != EINTR {
                 throw CommandFailure(.failure, "The output could not be written: \(SystemText.ofErrno()).")
             }
         }
     }
-
-    /// What a shell reports of a program that SIGPIPE ended.
-    private static let brokenPipe: Int32 = 141
 
     /// Whether there is a desktop that could open something.
     static var hasDesktop: Bool {
