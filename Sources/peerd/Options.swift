@@ -33,6 +33,28 @@ struct MomentOption: ParsableArguments {
     var text: String?
 }
 
+/// Options of every command that acts on the main timeline or a branch.
+struct TimelineOptions: ParsableArguments {
+    @OptionGroup var data: DataOptions
+
+    @Option(
+        name: .customLong("branch"),
+        help: ArgumentHelp(
+            "The branch to act on, by its name or id, or main. Default: $PEERD_BRANCH, else the one that \"peerd "
+                + "branch switch\" chose.",
+            valueName: "branch"
+        )
+    )
+    var branch: String?
+
+    var directory: DirectoryOption { self.data.directory }
+
+    /// Does something with the workspace, on that branch; see ``DataOptions``.
+    func work<Result>(mayWrite: Bool = false, _ body: (Workplace) async throws -> Result) async throws -> Result {
+        try await self.data.work(on: self.branch, mayWrite: mayWrite, body)
+    }
+}
+
 /// Options of every command that prints data.
 struct DataOptions: ParsableArguments {
     @OptionGroup var directory: DirectoryOption
@@ -42,10 +64,11 @@ struct DataOptions: ParsableArguments {
 
     /// Does something with the workspace, through the daemon if one runs.
     ///
-    /// `mayWrite`: whether it may write. `hasEffect`: whether it does something else that counts, even if its output is
-    /// lost. `mayLackDatabase`: whether everything may be fetched from others. `patienceMilliseconds`: how long the user
-    /// is ready to wait, if he has said so.
+    /// `branch`: what `--branch` names. `mayWrite`: whether it may write. `hasEffect`: whether it does something else
+    /// that counts, even if its output is lost. `mayLackDatabase`: whether everything may be fetched from others.
+    /// `patienceMilliseconds`: how long the user is ready to wait, if he has said so.
     func work<Result>(
+        on branch: String? = nil,
         mayWrite: Bool = false,
         hasEffect: Bool = false,
         mayLackDatabase: Bool = false,
@@ -56,11 +79,17 @@ struct DataOptions: ParsableArguments {
         let output = CommandOutput(isJSON: self.isJSON, hasEffect: mayWrite || hasEffect)
         try paths.requireWorkspace(mayLackDatabase: mayLackDatabase)
         let patience = patienceMilliseconds.map { Int64(clamping: $0 / 1000) }
+        let choice = try BranchChoice(option: branch)
+        func attempt() async throws -> Result {
+            var workplace = try await Workplace.open(paths, output, mayWrite: mayWrite, patience)
+            workplace.branchChoice = choice
+            return try await workplace.perform(body)
+        }
         do {
-            return try await Workplace.open(paths, output, mayWrite: mayWrite, patience).perform(body)
+            return try await attempt()
         } catch APIConnectionError.notTaken {
             // The daemon was ending, and has done nothing.
-            return try await Workplace.open(paths, output, mayWrite: mayWrite, patience).perform(body)
+            return try await attempt()
         }
     }
 

@@ -98,7 +98,7 @@ enum Version {
     }
 }
 
-/// Lets `--dir` and `--json` stand before the verb, too, as they do in git.
+/// Lets `--dir`, `--branch` and `--json` stand before the verb, too, as they do in git.
 enum LeadingOptions {
     /// Verbs that have verbs of their own, behind which options stand.
     private static let verbsBelow: [String: Set<String>] = Dictionary(
@@ -128,9 +128,9 @@ enum LeadingOptions {
     private static func divided(_ arguments: ArraySlice<String>) -> (options: [String], rest: ArraySlice<String>) {
         var (options, rest) = ([String](), arguments)
         while let first = rest.first {
-            if first == "--json" || first.hasPrefix("--dir=") {
+            if first == "--json" || first.hasPrefix("--dir=") || first.hasPrefix("--branch=") {
                 options.append(rest.removeFirst())
-            } else if first == "--dir", rest.count >= 2 {
+            } else if first == "--dir" || first == "--branch", rest.count >= 2 {
                 options += rest.prefix(2)
                 rest = rest.dropFirst(2)
             } else {

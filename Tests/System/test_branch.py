@@ -135,7 +135,7 @@ def test_edits_on_a_branch_show_there_and_not_on_main(a):
     check(a.run("get", album, "title") == "Branch" and new in a.run("tree"), "the branch shows its edits")
     check(new in a.run("ls", album) and pages[1] not in a.run("ls", album), "ls shows another timeline")
     refusal(a, NO_SUCH_OBJECT, "get", pages[1])
-    refusal(a, NO_SUCH_OBJECT, "unset", album, "old")
+    refusal(a, NO_SUCH_OBJECT, "unset", album, "old", "--branch", "layout")
     check(shown(a, "main") == before, "an edit on the branch shows on main")
     a.run("branch", "switch", "main")
     check(a.export() == before and a.json("status")["branch"] is None, "main has changed")
@@ -152,6 +152,79 @@ def test_verbs_that_act_on_main_alone_are_refused_on_a_branch(a, album):
         text = refusal(a, USAGE, *verb)
         check("peerd branch switch main" in text and "“layout”" in text, f"{verb} says {text}")
     check((a.export(), counted(a)) == (state, count), "a refused verb wrote something")
+
+
+SWITCHED = "peerd branch switch"
+
+
+def environment(peer, name):
+    """The same machine in another session."""
+    return type(peer)(peer.directory, peer.name, environment={"PEERD_BRANCH": name} if name else {})
+
+
+def said(peer, *verb):
+    """What a verb says on standard error; it must succeed."""
+    done = peer.result(*verb)
+    check(done.returncode == 0, f"{verb}: {done.returncode} {done.stderr}")
+    return done.stderr.decode()
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_a_script_says_which_branch_it_means(a, how, world):
+    """Whatever another shell has switched to."""
+    page, _ = album_of(a)
+    branch = a.run("branch", "create", "layout")
+    items = world.root / "items.json"
+    items.write_text('[{"type": "page", "key": "new"}]')
+    verbs = {
+        "create": ["create", "page"], "set": ["set", page, "title=x"], "unset": ["unset", page, "old"],
+        "mv": ["mv", page, "--root"], "import": ["import", items], "undo": ["undo"], "redo": ["redo"],
+        "rm": ["rm", page],
+    }
+    for name, other, word in (("layout", "main", branch), ("main", "layout", "main")):
+        a.run("branch", "switch", other)
+        script = environment(a, name if how == "environment" else None)
+        words = ["--branch", word] if how == "option" else []
+        for verb in verbs.values():
+            before = {each: shown(a, each) for each in (name, other)}
+            text = said(script, *verb, *words)
+            check(SWITCHED not in text, f"{verb} says {text}")
+            check(shown(a, other) == before[other], f"{verb} went to {other}")
+            check(shown(a, name) != before[name], f"{verb} did not go to {name}")
+        check(script.raw("export", *words) == shown(a, name), "export shows another branch")
+        check(script.run("tree", *words) == a.run("tree", "--at", f"branch:{name}"), "tree shows another branch")
+        script.run("conflicts", "--branch", "main")
+        script.run("diff", "branch:main", *words)
+    check(json.loads(environment(a, "layout").raw("status", "--json"))["branch"]["id"] == branch, "status")
+
+
+def test_an_option_comes_before_the_environment_and_that_before_the_switch(a, album):
+    script = environment(a, "main")
+    before = shown(a, "main")
+    script.run("set", album, "title=x", "--branch=layout")
+    check(shown(a, "main") == before, "the environment came before the option")
+    leading = [program(), "--branch", "main", "--dir", str(a.directory), "set", album, "title=y"]
+    subprocess.run(leading, check=True)
+    check(shown(a, "main") != before, "an option before the verb")
+    check("PEERD_BRANCH" in said(script, "branch", "switch", "layout"), "a switch that has no effect here")
+
+
+def test_a_write_that_goes_to_a_branch_by_the_switch_alone_says_so(a, album):
+    for verb in (["create", "page"], ["set", album, "title=z"], ["undo"], ["rm", album]):
+        text = said(a, *verb)
+        check("“layout”" in text and SWITCHED in text and text.count("\n") == 1, f"{verb} says {text}")
+    for verb in (["export"], ["tree"], ["branch", "list"]):
+        check(not said(a, *verb), f"{verb} says something")
+    a.run("branch", "switch", "main")
+    check(not said(a, "create", "page"), "a write to main says something")
+
+
+@pytest.mark.parametrize("words", [["--branch", "nowhere"], ["--branch", ""]], ids=["unknown", "empty"])
+def test_a_branch_that_there_is_not_is_refused_before_anything_is_written(a, album, words):
+    count = counted(a)
+    refusal(a, USAGE if words[1] == "" else NO_SUCH_OBJECT, "create", "page", *words)
+    refusal(a, USAGE, "ls", "--branch", "main", "--at", "branch:layout")
+    check(counted(a) == count, "something was written")
 
 
 @pytest.fixture

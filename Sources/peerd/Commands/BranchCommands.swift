@@ -74,7 +74,9 @@ struct BranchSwitchCommand: AsyncParsableCommand {
         abstract: "Choose the branch that the commands of this data directory act on.",
         discussion: """
             get, ls, tree and export show it, unless --at is given; create, set, unset, mv and rm write to it; "peerd \
-            status" names it. What can be done on the main timeline only is refused meanwhile. Nothing is written to \
+            status" names it. For one command, --branch NAME comes before that, and for one session $PEERD_BRANCH, so \
+            that scripts say which branch they mean; a write that goes to a branch without either says so on standard \
+            error. What can be done on the main timeline only is refused meanwhile. Nothing is written to \
             the workspace, and other machines, pages and programs do not notice.
             """,
         exitCodes: ExitStatus.commonWithObject

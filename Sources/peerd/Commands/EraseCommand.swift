@@ -19,7 +19,7 @@ struct EraseCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: "The id of the object, or the first 4 or more digits of it; the whole id of one that is deleted.")
     var id: String

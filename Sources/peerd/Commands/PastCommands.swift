@@ -37,7 +37,7 @@ struct DiffCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: "The moment to compare with.")
     var from: String
@@ -65,7 +65,7 @@ struct RestoreCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: "The object's id, or its first four or more digits. A deleted object needs its whole id.")
     var id: String
@@ -97,7 +97,7 @@ struct UndoCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
     @OptionGroup var actions: ActionOptions
 
     @Argument(help: "The number of actions.")
@@ -115,7 +115,7 @@ struct RedoCommand: AsyncParsableCommand {
         discussion: "Once you have done something else, there is nothing to redo. The options are those of undo."
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
     @OptionGroup var actions: ActionOptions
 
     @Argument(help: "The number of actions.")

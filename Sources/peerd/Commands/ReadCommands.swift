@@ -13,7 +13,7 @@ struct GetCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
     @OptionGroup var moment: MomentOption
 
     @Argument(help: "The object's id, or its first four or more digits.")
@@ -36,7 +36,7 @@ struct ListCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
     @OptionGroup var moment: MomentOption
 
     @Argument(help: "The object's id, or its first four or more digits. Default: the root.")
@@ -52,7 +52,7 @@ struct TreeCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
     @OptionGroup var moment: MomentOption
 
     @Argument(help: "The object's id, or its first four or more digits. Default: the root.")
@@ -71,7 +71,7 @@ struct ConflictsCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     func run() async throws { try await self.options.work { try await $0.conflicts() } }
 }
@@ -100,7 +100,7 @@ struct ExportCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
     @OptionGroup var moment: MomentOption
 
     @Argument(help: "Only this object and everything below it.")

@@ -27,7 +27,7 @@ struct SnapshotCreateCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: "The object's id, or its first four or more digits.")
     var id: String
@@ -84,7 +84,7 @@ struct SnapshotRestoreCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: "The snapshot.")
     var snapshot: String

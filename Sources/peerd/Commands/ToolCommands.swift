@@ -13,7 +13,7 @@ struct ImportCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: ArgumentHelp("The file.", valueName: "file.json"), completion: .file(extensions: ["json"]))
     var path: String

@@ -16,7 +16,7 @@ struct CreateCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: "The type of the object.")
     var type: String
@@ -52,7 +52,7 @@ struct SetCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: ArgumentHelp(stringLiteral: objectIDHelp))
     var id: String
@@ -73,7 +73,7 @@ struct UnsetCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: ArgumentHelp(stringLiteral: objectIDHelp))
     var id: String
@@ -93,7 +93,7 @@ struct MoveCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: ArgumentHelp(stringLiteral: objectIDHelp))
     var id: String
@@ -154,7 +154,7 @@ struct RemoveCommand: AsyncParsableCommand {
         exitCodes: ExitStatus.commonWithObject
     )
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: TimelineOptions
 
     @Argument(help: ArgumentHelp(stringLiteral: objectIDHelp))
     var id: String

@@ -10,6 +10,7 @@ struct Workplace {
     let output: CommandOutput
     let paths: DirectoryPaths
     let daemonRuns: Bool
+    var branchChoice = BranchChoice.switched
     /// Closes what was opened in this process.
     private let close: () async -> Void
 

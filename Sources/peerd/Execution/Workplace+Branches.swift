@@ -6,7 +6,8 @@ internal import PeerdKit
 extension Workplace {
     /// No parent is the current branch.
     func createBranch(_ name: String, from parent: String?, at moment: String?) async throws {
-        let parent = try parent ?? self.currentBranch?.description
+        let current = parent == nil ? try await self.currentBranch?.description : nil
+        let parent = parent ?? current
         let texts: [ExactText: String?] = ["name": name, "parent": parent, "at": moment]
         let members = texts.mapValues { $0.map { JSON.string($0) } }
         let request = APIRequest(.post, "api", "branches", body: members)
@@ -16,7 +17,7 @@ extension Workplace {
 
     func listBranches() async throws {
         let list: BranchList = try await self.caller.answer(APIRequest(.get, "api", "branches"))
-        let current = try self.currentBranch?.description
+        let current = try await self.currentBranch?.description
         if self.output.isJSON {
             return try self.output.json(list.branches.map { JSON($0).with(["current": $0.id == current]) })
         }
@@ -29,6 +30,9 @@ extension Workplace {
         let branch = try await self.branch(name)
         try CurrentBranch.save(branch.flatMap { BranchID(text: $0.id) }, self.paths)
         try self.output.show(branch, "on \(branch.name) now")
+        if case .environment(let name) = self.branchChoice {
+            try self.output.note("$\(BranchChoice.variable) comes first in this session, and names “\(name)”.")
+        }
     }
 
     /// No other branch is the one that it leaves.
@@ -87,7 +91,7 @@ extension Workplace {
             return try self.output.note(remains.keptSentence)
         }
         // What is gone cannot be acted on.
-        let wasCurrent = try self.currentBranch?.description == branch.id
+        let wasCurrent = try CurrentBranch.load(self.paths)?.description == branch.id
         if wasCurrent { try CurrentBranch.save(nil, self.paths) }
         if self.output.isJSON { return try self.output.json(branch) }
         try self.output.line("deleted \(branch.name)")
@@ -117,12 +121,12 @@ extension Workplace {
 
     /// The current branch as `status` shows it; nil for the main timeline.
     func branchReport() async throws -> BranchReport? {
-        guard let id = try self.currentBranch?.description else { return nil }
+        guard let id = try await self.currentBranch?.description else { return nil }
         return BranchReport(id: id, name: try await self.branchName(id))
     }
 
     /// What the API says of a branch; nil for the main timeline.
-    private func branch(_ name: String) async throws -> BranchAnswer? {
+    func branch(_ name: String) async throws -> BranchAnswer? {
         if Branch.isMain(name) { return nil }
         return try await self.caller.answer(APIRequest(.get, "api", "branches", name), as: BranchAnswer.self)
     }
@@ -131,7 +135,7 @@ extension Workplace {
     private func target(_ name: String?, of branch: BranchAnswer?) async throws -> BranchAnswer? {
         if let name { return try await self.branch(name) }
         if let branch { return try await self.branch(branch.parent ?? Branch.mainName) }
-        guard let current = try self.currentBranch else {
+        guard let current = try await self.currentBranch else {
             throw CommandFailure(.usage, "The main timeline leaves no branch; name the other one, too.")
         }
         return try await self.branch(current.description)

@@ -7,7 +7,7 @@ internal import Persistence
 extension Workplace {
     /// Takes in the objects of a file.
     func importObjects(from file: ImportSource) async throws {
-        var request = APIRequest(.post, "api", "import", query: try self.branchQuery)
+        var request = APIRequest(.post, "api", "import", query: try await self.branchQuery)
         request.body = .pieces(file.next)
         let report: ImportAnswer
         do {

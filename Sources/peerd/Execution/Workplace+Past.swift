@@ -32,14 +32,14 @@ extension Workplace {
 
     func diff(_ from: String, _ to: String?, _ object: String?) async throws {
         let under = try object.map { try ObjectArgument.checked($0) }
-        let moments = [("from", from), ("to", try to ?? self.branchMoment)]
+        let moments = [("from", from), ("to", try await self.moment(to))]
         let request = APIRequest(.get, "api", "diff", query: moments + [("under", under)])
         try await self.printElements(request) { PastText.lines(of: $0) }
     }
 
     func restore(_ object: String, _ name: String?, at moment: String) async throws {
         let members: [ExactText: JSON?] = ["at": .string(moment), "property": name.map { .string($0) }]
-        let branch = try self.branchQuery
+        let branch = try await self.branchQuery
         let request = try ObjectArgument.request(.post, object, "restore", query: branch, body: members)
         let restoration: RestorationAnswer = try await self.caller.answer(request)
         if self.output.isJSON { return try self.output.json(restoration) }
@@ -60,7 +60,7 @@ extension Workplace {
         members["program"] = options.program.map { .string($0) }
         members["device"] = options.device.map { .string($0) }
         if options.allPrograms { members["all_programs"] = .bool(true) }
-        let request = APIRequest(.post, "api", verb, query: try self.branchQuery, body: members)
+        let request = APIRequest(.post, "api", verb, query: try await self.branchQuery, body: members)
         let actions = try await (self.work(request) as UndoAnswer).actions
         if self.output.isJSON { return try self.output.json(actions) }
         if actions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }

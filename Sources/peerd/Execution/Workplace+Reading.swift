@@ -4,7 +4,7 @@ internal import LocalAPI
 /// The verbs that show objects.
 extension Workplace {
     func get(_ object: String, _ name: String?, at moment: String?) async throws {
-        let query = try self.query(at: moment) + [("property", name)]
+        let query = try await self.query(at: moment) + [("property", name)]
         let request = try ObjectArgument.request(.get, object, "export", query: query)
         guard let name else { return try self.describe(try await self.caller.answer(request)) }
         let answer: ExportedProperty = try await self.caller.answer(request)
@@ -44,7 +44,7 @@ extension Workplace {
     }
 
     func list(_ object: String?, at moment: String?) async throws {
-        let query = try self.query(at: moment) + [("fields", "summary")]
+        let query = try await self.query(at: moment) + [("fields", "summary")]
         let request = try ObjectArgument.request(.get, object, "children", query: query)
         try await self.printElements(request) { (object: ObjectSummary) in [object.line] }
     }
@@ -61,7 +61,7 @@ extension Workplace {
     }
 
     func tree(_ object: String?, at moment: String?) async throws {
-        let query = try self.query(at: moment) + [("fields", "summary"), ("top", "true")]
+        let query = try await self.query(at: moment) + [("fields", "summary"), ("top", "true")]
         let request = try ObjectArgument.request(.get, object, "tree", query: query)
         let isJSON = self.output.isJSON
         var drawing = TreeDrawing(self.output, beginsWithTop: object != nil)
@@ -75,13 +75,13 @@ extension Workplace {
 
     func export(_ object: String?, at moment: String?) async throws {
         let under = try object.map { try ObjectArgument.checked($0) }
-        let request = APIRequest(.get, "api", "export", query: try self.query(at: moment) + [("under", under)])
+        let request = APIRequest(.get, "api", "export", query: try await self.query(at: moment) + [("under", under)])
         try await self.caller.pieces(request) { try self.output.write($0) }
     }
 
     /// The parameter that names a moment to the routes; without one, that of the current branch.
-    func query(at moment: String?) throws -> [(name: String, value: String?)] {
-        [("at", try moment ?? self.branchMoment)]
+    func query(at moment: String?) async throws -> [(name: String, value: String?)] {
+        [("at", try await self.moment(moment))]
     }
 
     /// Prints operations in the order of their chains, fork by fork.

@@ -8,7 +8,8 @@ extension Workplace {
     func takeSnapshot(of object: String, name: String?) async throws {
         let object = JSON.string(try ObjectArgument.checked(object))
         let members: [ExactText: JSON?] = ["object": object, "name": name.map { .string($0) }]
-        let request = APIRequest(.post, "api", "snapshots", query: try self.branchQuery, body: members)
+        let branch = [("branch", try await self.currentBranch?.description)]
+        let request = APIRequest(.post, "api", "snapshots", query: branch, body: members)
         let snapshot: SnapshotAnswer = try await self.caller.answer(request)
         try self.output.show(snapshot, snapshot.id)
     }
@@ -35,7 +36,7 @@ extension Workplace {
     }
 
     func restoreSnapshot(_ snapshot: String) async throws {
-        let (id, branch) = (try ObjectArgument.checked(snapshot), try self.branchQuery)
+        let (id, branch) = (try ObjectArgument.checked(snapshot), try await self.branchQuery)
         let request = APIRequest(.post, "api", "snapshots", id, "restore", query: branch)
         let result: SnapshotRestorationAnswer = try await self.work(request)
         if self.output.isJSON { return try self.output.json(result) }

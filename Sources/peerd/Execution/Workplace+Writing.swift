@@ -18,19 +18,19 @@ extension Workplace {
             "properties": try Assignment.json(assignments),
             "key": key.map { .string($0) },
         ]
-        let request = APIRequest(.post, "api", "objects", query: try self.branchQuery, body: members)
+        let request = APIRequest(.post, "api", "objects", query: try await self.branchQuery, body: members)
         let receipt = try await self.receipt(request)
         try self.output.show(receipt, receipt.id)
     }
 
     func set(_ object: String, _ assignments: [Assignment]) async throws {
-        let (id, branch) = (try ObjectArgument.checked(object), try self.branchQuery)
+        let (id, branch) = (try ObjectArgument.checked(object), try await self.branchQuery)
         let members: [ExactText: JSON?] = ["properties": try Assignment.json(assignments)]
         try self.report(try await self.receipt(APIRequest(.patch, "api", "objects", id, query: branch, body: members)))
     }
 
     func unset(_ object: String, _ name: String) async throws {
-        let (id, branch) = (try ObjectArgument.checked(object), try self.branchQuery)
+        let (id, branch) = (try ObjectArgument.checked(object), try await self.branchQuery)
         let request = APIRequest(.delete, "api", "objects", id, "properties", name, query: branch)
         try self.report(try await self.receipt(request))
     }
@@ -39,13 +39,14 @@ extension Workplace {
     func move(_ object: String, _ parent: String?, _ before: String?) async throws {
         let parent = try parent.map { JSON.string(try ObjectArgument.checked($0)) } ?? .null
         let before = try before.map { JSON.string(try ObjectArgument.checked($0)) }
-        let (branch, members) = (try self.branchQuery, ["parent": parent, "before": before] as [ExactText: JSON?])
+        let members: [ExactText: JSON?] = ["parent": parent, "before": before]
+        let branch = try await self.branchQuery
         let request = try ObjectArgument.request(.post, object, "move", query: branch, body: members)
         try self.report(try await self.receipt(request))
     }
 
     func remove(_ object: String) async throws {
-        let (id, branch) = (try ObjectArgument.checked(object), try self.branchQuery)
+        let (id, branch) = (try ObjectArgument.checked(object), try await self.branchQuery)
         try self.report(try await self.work(APIRequest(.delete, "api", "objects", id, query: branch)))
     }
 
