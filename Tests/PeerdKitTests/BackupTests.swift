@@ -242,7 +242,10 @@ struct BackupTests {
         let backup = self.place.directory("b.peerd-backup")
         try await workspace.backUp(to: backup)
         try await workspace.write { try $0.set(text, to: "later", on: try $0.create("note")) }
-        try await workspace.backUp(to: backup)
+        await #expect { try await workspace.backUp(to: backup) } throws: { error in
+            (error as? PeerdError)?.code == .invalidArgument
+        }
+        try await workspace.backUp(to: backup, replacing: true)
         for directory in [workspace.directory, self.place.url] {
             let before = try self.names(directory)
             await #expect { try await Backup.restore(from: backup, to: directory) } throws: { error in

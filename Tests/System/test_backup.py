@@ -2,6 +2,7 @@
 is killed leaves no half file, a full disk is survived, a restored copy beside the original loses nothing, and the plan
 is kept."""
 
+import errno
 import json
 import os
 import shutil
@@ -9,13 +10,14 @@ import subprocess
 import threading
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from peerd_harness import Agreement, DaemonSocket, check, run_together, say, skip, wait_until
 
 FILLING_BYTES = 500_000
-WORKSPACE, STORAGE = 4, 7
+USAGE, WORKSPACE, STORAGE = 2, 4, 7
 
 
 class PairWriter(threading.Thread):
@@ -105,6 +107,20 @@ def test_a_backup_is_closed_to_others_and_replaces_no_workspace(world, a):
     a.refused(WORKSPACE, "backup", "restore", file)
 
 
+def test_a_backup_is_replaced_by_who_says_so(world, a):
+    file, other = world.root / "one.backup", world.root / "diary.txt"
+    other.write_text("dear diary")
+    a.run("backup", file)
+    before = file.read_bytes()
+    a.create("note")
+    a.refused(USAGE, "backup", file, mentions=[str(file), "exists", "--replace"])
+    check(file.read_bytes() == before, "a backup was replaced")
+    a.run("backup", "--replace", file)
+    check(file.read_bytes() != before and a.json("backup", "verify", file)["healthy"], "it was not replaced")
+    a.refused(USAGE, "backup", "--replace", other, mentions=["no backup"])
+    check(other.read_text() == "dear diary", "a file that is no backup was replaced")
+
+
 @pytest.mark.parametrize("replaces", [True, False], ids=["replacing", "new"])
 def test_a_daemon_killed_amid_a_backup_leaves_no_half_file(a, draw, folder, replaces):
     fill(a, draw, 60)
@@ -112,14 +128,15 @@ def test_a_daemon_killed_amid_a_backup_leaves_no_half_file(a, draw, folder, repl
     if replaces:
         a.run("backup", file)
     before = file.read_bytes() if replaces else None
-    client = a.begin("backup", file)
+    again = ["--replace"] if replaces else []
+    client = a.begin("backup", file, *again)
     wait_until(lambda: unfinished(folder), 60, "the backup has begun")
     a.kill()
     client.wait()
     check(unfinished(folder), "the backup was over before the daemon was killed")
     check((file.read_bytes() if file.exists() else None) == before, "a daemon that was killed left half a backup")
     a.start()
-    a.run("backup", file)
+    a.run("backup", file, *again)
     check(a.json("backup", "verify", file)["healthy"], "the backup is not healthy")
     check(os.listdir(folder) == ["one.backup"], f"left over: {os.listdir(folder)}")
 
@@ -227,6 +244,105 @@ def test_a_plan_tells_of_a_missing_folder_and_goes_on_once_it_is_there(a, folder
     wait_until(lambda: names(folder) and state(a)["failure"] is None, 60, "it goes on once the folder is there")
     a.run("backup", "--every", "off")
     check(state(a)["schedule"] is None, "the plan has not ended")
+
+
+@pytest.fixture
+def disk(world, folder):
+    """Mounts the disk on which the folder is, or takes it off, so that what is below the mount point is there."""
+
+    def mount(words):
+        if subprocess.run(words, capture_output=True, check=False).returncode != 0:
+            skip("no file system can be mounted here")
+
+    def put(is_there):
+        if is_there:
+            mount(["mount", "-t", "tmpfs", "none", folder])
+        else:
+            mount(["umount", folder])
+        (folder / "daily").mkdir(exist_ok=True)
+
+    (folder / "daily").mkdir()
+    world.closers.append(lambda: subprocess.run(["umount", "-l", folder], capture_output=True, check=False))
+    return put
+
+
+def test_a_plan_writes_nothing_where_its_disk_is_not_mounted(a, folder, disk):
+    disk(True)
+    a.run("backup", "--every", "1s", "--keep", "2", "--to", folder / "daily")
+    wait_until(lambda: names(folder / "daily"), 60, "a backup on the disk")
+    # Nothing has a file open there while the daemon is stopped.
+    a.stop()
+    disk(False)
+    a.start()
+    failed = wait_until(lambda: state(a)["failure"], 60, "the status tells that the disk is not there")
+    check(str(folder) in failed and "file system" in failed, f"the status says: {failed}")
+    check(not os.listdir(folder / "daily"), "a backup went to the disk below the mount point")
+    a.refused(STORAGE, "backup", mentions=["file system"])
+    a.refused(STORAGE, "backup", "--every", "2s", mentions=["file system", "--every off"])
+    disk(True)
+    wait_until(lambda: state(a)["failure"] is None and names(folder / "daily"), 90, "it goes on with another disk")
+    a.run("backup", "--every", "off")
+
+
+@pytest.fixture
+def without_folder_sync(world, folder):
+    """The environment of a program to which the system refuses to sync folders: `without_folder_sync(path, errno)`."""
+    library, source = world.root / "no_folder_sync.so", Path(__file__).with_name("no_folder_sync.c")
+    built = subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], capture_output=True, check=False)
+    if built.returncode != 0:
+        skip(f"no C compiler: {built.stderr.decode()}")
+    return lambda path, number: {
+        "LD_PRELOAD": str(library), "NO_FOLDER_SYNC": str(path), "NO_FOLDER_SYNC_ERRNO": str(int(number))
+    }
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EINVAL], ids=["EIO", "EINVAL"])
+def test_backups_do_not_pile_up_in_a_folder_that_cannot_be_synced(world, folder, without_folder_sync, number):
+    a = world.peer("a", environment=without_folder_sync(folder, number))
+    a.run("init", "--name", "a")
+    a.start()
+    a.run("backup", "--every", "1s", "--keep", "2", "--to", folder)
+    seen = set()
+
+    def several():
+        seen.update(names(folder))
+        return len(seen) >= 4
+
+    wait_until(several, 60, "backups follow one another")
+    status = state(a)
+    check(status["failure"] is None, f"a backup that is there is called a failure: {status['failure']}")
+    warning = status["last"].get("warning") or ""
+    check(("power" in warning) == (number == errno.EIO), f"the warning is {warning!r}")
+    check(("power" in a.result("backup", folder / "one").stderr.decode()) == (number == errno.EIO), "a single backup")
+    a.stop()
+    check(len(names(folder)) == 2, f"these were kept: {names(folder)}")
+    check(a.json("backup", "verify", folder / names(folder)[-1])["healthy"], "the backup is not healthy")
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EINVAL], ids=["EIO", "EINVAL"])
+def test_init_makes_all_or_nothing_where_a_folder_cannot_be_synced(world, without_folder_sync, number):
+    a = world.peer("a")
+    a.environment |= without_folder_sync(a.directory, number)
+    if number == errno.EINVAL:
+        a.run("init")
+        check(a.create("note") in a.objects(), "nothing can be written")
+        return
+    a.refused(STORAGE, "init", mentions=["Input/output error"])
+    check(not a.directory.exists(), "half a workspace is left")
+    a.environment.pop("LD_PRELOAD")
+    a.run("init")
+
+
+def test_init_on_a_full_disk_leaves_nothing(world, folder):
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40k", "none", folder], check=False).returncode != 0:
+        skip("no file system can be mounted here")
+    world.closers.append(lambda: subprocess.run(["umount", "-l", folder], check=False))
+    a = world.peer("a")
+    a.directory = folder / "a"
+    a.refused(STORAGE, "init", mentions=["disk is full"])
+    check(not os.listdir(folder), f"this is left: {list(folder.rglob('*'))}")
+    subprocess.run(["mount", "-o", "remount,size=100m", folder], check=True)
+    a.run("init")
 
 
 def test_a_program_with_the_token_reads_of_backups_and_has_none_made(a, folder):

@@ -6,8 +6,10 @@ package struct BackupAnswer: Answer {
     package var path: String
     package var timeMs: Int64
     package var bytes: Int
+    package var warning: String?
 
     init(_ backup: Backup) {
+        self.warning = backup.warning
         (self.path, self.timeMs) = (backup.file.path, backup.date.millisecondsSince1970)
         self.bytes = backup.byteCount
     }
@@ -54,6 +56,7 @@ package struct BackupStatusAnswer: Answer {
     package var sentences: [String] {
         let last = self.last.map { last in
             "last \(PlainText.time(last.timeMs)) in \(last.path)" + (last.isThere ? "" : ", where it no longer is")
+                + (last.warning.map { "; \($0)" } ?? "")
         }
         var sentences = [last ?? "none yet"]
         if let schedule {

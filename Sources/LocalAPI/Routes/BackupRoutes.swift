@@ -27,11 +27,13 @@ struct BackupRoutes: Sendable {
         try request.requireOwner("Backups are made and planned", advice: "Use “peerd backup”.")
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let file = try Self.url(try members.text("path"), "path")
+        let replaces = try members.flag("replace")
+        try Self.requireSeen(try members.text("seen_as"), file?.standardizedFileURL.deletingLastPathComponent())
         try members.requireNoOthers()
         return Work { progress in
             let tell: @Sendable (Double) -> Void = { progress("backed up \(Int($0 * 100)) %") }
             guard let file else { return BackupAnswer(try await self.workspace.backUpBySchedule(progress: tell)) }
-            return BackupAnswer(try await self.workspace.backUp(to: file, progress: tell))
+            return BackupAnswer(try await self.workspace.backUp(to: file, replacing: replaces, progress: tell))
         }
     }
 
@@ -39,6 +41,7 @@ struct BackupRoutes: Sendable {
         try request.requireOwner("Backups are made and planned", advice: "Use “peerd backup”.")
         let members = try Members(try await request.json(), of: "The body")
         let folder = try Self.url(try members.requiredText("folder"), "folder")
+        try Self.requireSeen(try members.text("seen_as"), folder)
         let seconds = try members.number("every_seconds", in: BackupSchedule.secondsRange)
         let count = try members.number("keep", in: BackupSchedule.keptRange)
         try members.requireNoOthers()
@@ -48,6 +51,18 @@ struct BackupRoutes: Sendable {
         let schedule = try BackupSchedule(intervalSeconds: seconds, keptCount: count, folder: folder)
         try await self.workspace.setBackupSchedule(schedule)
         return BackupStatusAnswer(self.workspace.backupStatus())
+    }
+
+    /// Stops what would write to another folder than the one that the user sees under this name.
+    ///
+    /// A service may have a `/tmp` of its own, which is gone when it ends, and see nothing of `/home`.
+    private static func requireSeen(_ name: String?, _ folder: URL?) throws {
+        guard let name, let folder, FileState(of: folder.path)?.name != name else { return }
+        throw PeerdError(
+            .invalidArgument,
+            "The daemon sees another folder \(folder.path) than you, since it runs as a service; nothing was written.",
+            advice: "Name a folder that both see: the unit peerd@NAME has /var/lib/peerd-backups/NAME for backups."
+        )
     }
 
     private static func url(_ path: String?, _ name: String) throws(Problem) -> URL? {

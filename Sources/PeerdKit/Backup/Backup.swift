@@ -3,8 +3,8 @@ internal import Persistence
 
 /// A file with everything that a machine needs to continue: the database and the keys.
 ///
-/// ``Workspace/backUp(to:progress:)`` makes it. It holds secret keys, so keep it where only you can read it. The files
-/// that the local API serves are ordinary files in the folder `files`, and are not part of it.
+/// ``Workspace/backUp(to:replacing:progress:)`` makes it. It holds secret keys, so keep it where only you can read it.
+/// The files that the local API serves are ordinary files in the folder `files`, and are not part of it.
 public struct Backup: Hashable, Sendable, Codable {
     /// The place of the file.
     public let file: URL
@@ -18,14 +18,17 @@ public struct Backup: Hashable, Sendable, Codable {
     public let device: String
     /// The name of the machine, as other members see it.
     public let deviceName: String
+    /// What is uncertain about it, in words; nil if nothing is.
+    public let warning: String?
 
-    init(_ manifest: BackupManifest, at path: String, byteCount: Int) {
+    init(_ manifest: BackupManifest, at path: String, byteCount: Int, warning: String? = nil) {
         self.file = URL(fileURLWithPath: path)
         self.date = Date(timeIntervalSince1970: Double(manifest.time) / 1000)
         self.byteCount = byteCount
         self.workspace = manifest.workspace
         self.device = manifest.device
         self.deviceName = manifest.deviceName
+        self.warning = warning
     }
 
     /// Makes a data directory from a backup.
@@ -34,7 +37,7 @@ public struct Backup: Hashable, Sendable, Codable {
     /// last. So nothing is lost, not even if the first directory is still in use: what both write counts.
     ///
     /// - Parameters:
-    ///   - file: a file that ``Workspace/backUp(to:progress:)`` made.
+    ///   - file: a file that ``Workspace/backUp(to:replacing:progress:)`` made.
     ///   - directory: the place for the data; missing or empty.
     ///   - progress: a function that is called with the part that is done, from 0 to 1.
     /// - Returns: the backup.
@@ -60,7 +63,7 @@ public struct Backup: Hashable, Sendable, Codable {
     /// The database is examined as a copy in the folder for temporary files, which must have room for twice its size.
     ///
     /// - Parameters:
-    ///   - file: a file that ``Workspace/backUp(to:progress:)`` made.
+    ///   - file: a file that ``Workspace/backUp(to:replacing:progress:)`` made.
     ///   - progress: a function that is called with a description of each step that may take long.
     /// - Returns: the findings, good ones included.
     /// - Throws: ``PeerdError`` if the file cannot be read at all, if it is newer than this version, or if there is no

@@ -41,10 +41,26 @@ final class BackupBook: Sendable {
 
     /// Sets the plan, and keeps it.
     func set(_ schedule: BackupSchedule?) throws {
+        if let schedule, schedule.folder.path == self.status.schedule?.folder.path {
+            try self.requireMounted(schedule.folder.path)
+        }
         try self.change { record in
             record.schedule = schedule
+            record.mountPoint = schedule.flatMap { MountPoint.of($0.folder.path) }
             (record.failure, record.failureTime) = (nil, nil)
         }
+    }
+
+    /// Throws if the folder of the plan is not where the user meant it: the disk that was there is not mounted.
+    func requireMounted(_ folder: String) throws {
+        guard let meant = self.state.withLockedValue({ $0.record.mountPoint }), MountPoint.of(folder) != meant else {
+            return
+        }
+        throw PeerdError(
+            .storageFailed,
+            "\(folder) was on the file system at \(meant) when the backups were planned, and is not now.",
+            advice: "Mount that. If it is gone for good, end the plan (“peerd backup --every off”) and make another."
+        )
     }
 
     /// Takes note of a backup.
@@ -204,6 +220,7 @@ extension Workspace {
         _ progress: (@Sendable (Double) -> Void)? = nil
     ) async throws -> Backup {
         let folder = schedule.folder.path
+        try self.backups.requireMounted(folder)
         AbandonedBackup.remove(in: folder) { $0.hasPrefix(".\(names.beginning)") }
         let path = "\(folder)/\(names.name(at: SystemClock.now().wall.milliseconds))"
         let backup = try await self.makeBackup(at: path, progress)

@@ -76,8 +76,8 @@ struct BackupWriter {
         try self.end(head, BackupFormat.bytes(of: entry.finalize()))
     }
 
-    /// Ends the file, waits for the disk, and gives the file its name; returns its length.
-    mutating func finish() throws -> Int {
+    /// Ends the file, waits for the disk, and gives the file its name; returns its length, and what is uncertain of it.
+    mutating func finish(replaces: Bool) throws -> (byteCount: Int, warning: String?) {
         let head = BackupFormat.head(.end, self.entryCount)
         self.hasher.update(head)
         let hasher = self.hasher
@@ -87,12 +87,15 @@ struct BackupWriter {
         guard fsync(self.file.descriptor) == 0, fstat(self.file.descriptor, &status) == 0 else {
             throw BackupFailure.ofErrno(self.path, "cannot be written")
         }
-        try AbandonedBackup.requireReplaceable(self.path)
+        try AbandonedBackup.requireFree(self.path, replaces: replaces)
         guard rename(self.file.path, self.path) == 0 else {
             throw BackupFailure.ofErrno(self.path, "cannot be written")
         }
-        try PrivateFile.synchronize(directory: BackupFailure.folder(of: self.path))
-        return Int(status.st_size)
+        // The backup is there. Whoever called this a failure would soon make another one, and so on.
+        let (folder, byteCount) = (BackupFailure.folder(of: self.path), Int(status.st_size))
+        let code = OpenFile.syncFolder(folder)
+        guard code != 0 else { return (byteCount, nil) }
+        return (byteCount, "its name may be lost if the power fails now: \(folder): \(SystemText.ofErrno(code))")
     }
 
     private mutating func end(_ head: [UInt8], _ digest: [UInt8]) throws {
@@ -189,8 +192,10 @@ enum AbandonedBackup {
         )
     }
 
-    /// Throws if there is a file that is no backup, which would be lost.
-    static func requireReplaceable(_ path: String) throws {
+    /// Throws if there is a file, which would be lost.
+    ///
+    /// `replaces`: whether a backup may be lost.
+    static func requireFree(_ path: String, replaces: Bool) throws {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT != S_IFLNK else {
@@ -200,8 +205,16 @@ enum AbandonedBackup {
                 advice: "Name the file that it leads to, or another one."
             )
         }
+        guard replaces else {
+            throw PeerdError(
+                .invalidArgument,
+                "\(path) exists; it was not replaced.",
+                advice: "Name another file, or replace a backup with “--replace”."
+            )
+        }
         var bytes = [UInt8](repeating: 0, count: BackupFormat.name.count)
-        if let file = try? RegularFile(path) { pread(file.descriptor, &bytes, bytes.count, 0) }
+        let file = try RegularFile.open(path)
+        pread(file.descriptor, &bytes, bytes.count, 0)
         guard bytes == BackupFormat.name else {
             throw PeerdError(
                 .invalidArgument,

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The state of a file that every write changes.
 package struct FileState: Equatable {
-    private let device: UInt64
+    let device: UInt64
     private let inode: UInt64
     private let byteCount: Int64
     private let seconds: Int
@@ -18,6 +18,9 @@ package struct FileState: Equatable {
         self.seconds = status.st_mtim.tv_sec
         self.nanoseconds = status.st_mtim.tv_nsec
     }
+
+    /// Names the file, or the folder, among all that a machine has.
+    package var name: String { "\(self.device):\(self.inode)" }
 
     /// Whether both are names of one file, whatever was written to it in between.
     func isSameFile(as other: FileState?) -> Bool { self.device == other?.device && self.inode == other?.inode }

@@ -15,7 +15,10 @@ package enum PrivateFile {
     /// There is a file where none may be.
     package struct AlreadyThere: Error {}
 
-    /// Writes a file so that its content is on the disk under its name when this returns.
+    /// Writes a file so that its content is on the disk when this returns.
+    ///
+    /// So is its name, if the disk can be made to keep it. Where it cannot, there still is the old file or the new
+    /// after a crash, and nothing can be taken back: that is no failure.
     package static func write(_ bytes: UnsafeRawBufferPointer, to path: String, existing: Existing = .replace) throws {
         let temporary = "\(path).new.\(getpid())"
         unlink(temporary)
@@ -36,7 +39,8 @@ package enum PrivateFile {
                 throw errno == EEXIST ? AlreadyThere() : self.failure(path, "cannot be made") as any Error
             }
         }
-        try self.synchronize(directory: (path as NSString).deletingLastPathComponent)
+        let folder = (path as NSString).deletingLastPathComponent
+        _ = OpenFile.syncFolder(folder.isEmpty ? "." : folder)
     }
 
     /// Makes a directory that only its owner may use, and those above it; one that is there stays as it is.
@@ -94,13 +98,6 @@ package enum PrivateFile {
             "\(path) \(what): \(SystemText.ofErrno()).",
             advice: "Check the permissions and the disk."
         )
-    }
-
-    static func synchronize(directory path: String) throws {
-        let descriptor = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw self.failure(path, "cannot be opened") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw self.failure(path, "cannot be written") }
     }
 }
 

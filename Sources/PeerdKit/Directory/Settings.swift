@@ -18,6 +18,8 @@ package struct Settings: Codable, Equatable, Sendable {
         var last: Backup?
         /// Milliseconds since 1970.
         var lastScheduledTime: UInt64?
+        /// Where the file system of the folder began when the plan was made.
+        var mountPoint: String?
         var failure: PeerdError?
         var failureTime: UInt64?
     }

@@ -93,7 +93,7 @@ public final class Workspace: Sendable {
         guard var entropy = EntropyStream(seed: SystemEntropy.seed()),
             let identity = DeviceIdentity.founding(name: name, entropy: &entropy)
         else { throw PeerdError.noRandomness }
-        try await NewWorkspace.create(identity, at: paths)
+        try await NewWorkspace.found(identity, at: paths)
         return try await self.open(at: directory)
     }
 

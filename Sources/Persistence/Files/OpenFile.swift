@@ -14,6 +14,17 @@ package enum OpenFile {
         return true
     }
 
+    /// Waits until the names in a folder are on the disk; returns 0, or the number of the error.
+    ///
+    /// Some file systems of networks and of other programs (FUSE) know no such wait: that is none.
+    package static func syncFolder(_ path: String) -> Int32 {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return errno }
+        defer { close(descriptor) }
+        guard fsync(descriptor) != 0 else { return 0 }
+        return [EINVAL, ENOSYS, ENOTSUP].contains(errno) ? 0 : errno
+    }
+
     /// Reads from an offset on until the buffer is full, or the file ends.
     ///
     /// Returns the number of bytes, or -1 with the reason in `errno`.

@@ -136,14 +136,11 @@ final class DataDirectory {
     }
 
     static func sync(directory path: String) throws(StoreError) {
-        let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw self.failure("\(path) cannot be opened") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw self.failure("\(path) cannot be written") }
+        let code = OpenFile.syncFolder(path)
+        guard code == 0 else { throw self.failure("\(path) cannot be written", code) }
     }
 
-    static func failure(_ sentence: String) -> StoreError {
-        let code = errno
+    static func failure(_ sentence: String, _ code: Int32 = errno) -> StoreError {
         switch code {
         case ENOSPC, EDQUOT: return .diskFull
         case EIO: return .inputOutput("\(sentence): \(SystemError.text(code)).")

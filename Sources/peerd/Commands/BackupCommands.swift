@@ -30,12 +30,13 @@ struct BackupWriteCommand: AsyncParsableCommand {
         abstract: "Write a backup, or have the daemon write one regularly. (Default.)",
         discussion: """
             The backup shows one moment, and holds every write that was acknowledged before it began; nobody waits for \
-            it. It needs room for twice the size of the database. FILE is replaced if it is a backup. Without FILE, \
-            the backup goes to the folder of the regular ones.
+            it. It needs room for twice the size of the database. FILE must not exist, or be a backup that --replace \
+            replaces. Without FILE, the backup goes to the folder of the regular ones.
 
             With --every, the daemon writes backups to the folder, now and after each such time, and removes the \
-            oldest ones of this machine beyond --keep. It makes up for those that it missed. "peerd status" shows the \
-            last backup and failures; --every off ends it. Each backup holds the SECRET KEYS of this machine.
+            oldest ones of this machine beyond --keep. It makes up for those that it missed, and writes none while the \
+            disk with the folder is not mounted. "peerd status" shows the last backup and failures; --every off ends \
+            it. Each backup holds the SECRET KEYS of this machine.
             """
     )
 
@@ -54,6 +55,9 @@ struct BackupWriteCommand: AsyncParsableCommand {
     )
     var folder: String?
 
+    @Flag(name: .customLong("replace"), help: "Replace FILE if it is a backup.")
+    var replaces = false
+
     @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
     var path: String?
 
@@ -65,9 +69,11 @@ struct BackupWriteCommand: AsyncParsableCommand {
                 throw CommandFailure(.usage, "--keep and --to need --every.")
             }
             let path = self.path.map { ArgumentPath.absolute($0) }
-            return try await self.options.work { try await $0.backUp(to: path) }
+            return try await self.options.work(hasEffect: true) {
+                try await $0.backUp(to: path, replaces: self.replaces)
+            }
         }
-        guard self.path == nil else {
+        guard self.path == nil, !self.replaces else {
             throw CommandFailure(.usage, "Name a file or --every, not both; --to names the folder of regular backups.")
         }
         if every == "off" { return try await self.options.work(mayWrite: true) { try await $0.endBackups() } }

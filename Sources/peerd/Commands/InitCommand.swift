@@ -27,7 +27,7 @@ struct InitCommand: AsyncParsableCommand {
             throw CommandFailure(.failure, "The system returned no random bytes; check that /dev/urandom can be read.")
         }
         let workspace = identity.workspace
-        try await NewWorkspace.create(identity, at: paths)
+        try await NewWorkspace.found(identity, at: paths)
         let json = JSON.object([
             "workspace": .string(workspace.description), "device": .string(identity.device.description),
             "device_name": .string(name), "directory": .string(paths.directory),

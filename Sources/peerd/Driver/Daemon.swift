@@ -85,7 +85,9 @@ struct Daemon {
 
     private static func log(_ backup: Result<Backup, PeerdError>, to logger: Logger) {
         switch backup {
-        case .success(let backup): logger.info("Wrote a backup to \(backup.file.path).")
+        case .success(let backup):
+            logger.info("Wrote a backup to \(backup.file.path).")
+            if let warning = backup.warning { logger.warning("The backup is there, but \(warning).") }
         case .failure(let error): logger.error("No backup was made. \(CommandFailure(error).message)")
         }
     }

@@ -1,13 +1,30 @@
 internal import CRDTCore
+internal import Foundation
 internal import LocalAPI
+internal import PeerdKit
 
 /// The verbs of backups.
 extension Workplace {
     /// Writes a backup to a file, or to the folder of the regular ones.
-    func backUp(to path: String?) async throws {
-        let request = APIRequest(.post, "api", "backup", body: ["path": path.map { .string($0) }])
-        let backup: BackupAnswer = try await self.work(request)
+    func backUp(to path: String?, replaces: Bool) async throws {
+        let folder = path.map { URL(fileURLWithPath: $0).standardizedFileURL.deletingLastPathComponent().path }
+        let members: [ExactText: JSON?] = [
+            "path": path.map { .string($0) }, "replace": .bool(replaces),
+            "seen_as": try folder.map { .string(try self.name(of: $0)) },
+        ]
+        let backup: BackupAnswer = try await self.work(APIRequest(.post, "api", "backup", body: members))
         try self.output.show(backup, "Wrote \(backup.path), \(PlainText.bytes(backup.bytes)). It holds secret keys.")
+        if let warning = backup.warning { try self.output.note("The backup is there, but \(warning).") }
+    }
+
+    /// What the system calls a folder: a daemon may see another one under its path.
+    private func name(of folder: String) throws(CommandFailure) -> String {
+        if let state = FileState(of: folder) { return state.name }
+        let reason = SystemText.ofErrno()
+        throw CommandFailure(
+            .usage,
+            "\(folder) cannot be used for backups: \(reason). Name a folder that exists and that you can write to."
+        )
     }
 
     /// Has the daemon write backups; what is not named stays as it was.
@@ -18,7 +35,8 @@ extension Workplace {
         }
         var request = APIRequest(.put, "api", "backup", "schedule")
         let keep = keep ?? before?.keep ?? defaultKeep
-        request.body = .json(JSON(BackupScheduleAnswer(everySeconds: seconds, keep: keep, folder: folder)))
+        let plan = JSON(BackupScheduleAnswer(everySeconds: seconds, keep: keep, folder: folder))
+        request.body = .json(plan.with(["seen_as": try self.name(of: folder)]))
         try self.report(try await self.caller.answer(request))
         if !self.daemonRuns {
             try self.output.note("No daemon runs yet; the backups begin once \"peerd run\" does.")

@@ -89,7 +89,8 @@ const notice = (kind, text) => h(`p.notice${kind && `.${kind}`}`, {}, icon("warn
 function backup(state) {
   if (!state?.last) return "none";
   const gone = state.last.is_there ? null : ", where it no longer is";
-  return [moment(state.last.time_ms), " in ", h("code", {}, state.last.path), gone];
+  const doubt = state.last.warning ? `; ${state.last.warning}` : null;
+  return [moment(state.last.time_ms), " in ", h("code", {}, state.last.path), gone, doubt];
 }
 
 function waiting(wait) {
