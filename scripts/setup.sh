@@ -19,6 +19,7 @@ packages=(
 optional_packages=(
     chromium chromium-driver                            # pages in a browser
     ffmpeg                                              # sound, encoded and decoded
+    systemd-container                                   # a machine with services
     libfaketime                                         # a library that is loaded before the program
 )
 venv=.build-venv

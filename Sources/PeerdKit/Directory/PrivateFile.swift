@@ -85,10 +85,10 @@ package enum PrivateFile {
         }
     }
 
-    /// The permission bits of a file; nil if there is none.
+    /// The permission bits of a file, or of what a link leads to; nil if there is none.
     package static func mode(of path: String) -> UInt32? {
         var status = stat()
-        guard lstat(path, &status) == 0 else { return nil }
+        guard stat(path, &status) == 0 else { return nil }
         return status.st_mode & 0o777
     }
 
