@@ -60,6 +60,12 @@ struct SourceDirectory: ~Copyable {
     /// Copies the database and its write-ahead log as they are on the disk.
     func copyDatabase(to copy: DatabaseCopy) throws {
         guard self.paths.hasDatabase else { throw self.paths.databaseMissing }
+        // A large copy of what nobody can read would be in vain.
+        do throws(StoreError) {
+            try SQLiteStore.examine(source: self.paths.database)
+        } catch {
+            throw PeerdError(error)
+        }
         let names = ["", "-wal"].map { self.paths.database + $0 }
         let before = names.map { FileState(of: $0) }
         try FileCopy.copyDatabase(names[0], to: copy.databasePath)

@@ -69,7 +69,11 @@ struct Peerd: AsyncParsableCommand {
             }
             return .success
         }
-        StandardStreams.usage(self.fullMessage(for: self.parserError(of: arguments) ?? error))
+        var message = self.fullMessage(for: self.parserError(of: arguments) ?? error)
+        if let option = UnknownOption.first(in: arguments.map(TerminalText.line)), !message.contains("'\(option)'") {
+            message = UnknownOption.message(option, in: message)
+        }
+        StandardStreams.usage(message)
         return code == .validationFailure ? .usage : .failure
     }
 

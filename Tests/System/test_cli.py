@@ -68,7 +68,8 @@ def test_help(verb):
 
 @every_verb
 def test_a_wrong_command_line_is_refused_with_one_error(verb):
-    wrong = {(*with_what_it_demands(verb), "--no-such-option"): "Unknown option '--no-such-option'"}
+    unknown = "Unknown option '--no-such-option'"
+    wrong = {(*words, "--no-such-option"): unknown for words in (with_what_it_demands(verb), verb.split())}
     if with_what_it_demands(verb) != verb.split() and verb not in DEMANDED_BESIDES:
         wrong[tuple(verb.split())] = "Missing expected argument"
     for words, reason in wrong.items():

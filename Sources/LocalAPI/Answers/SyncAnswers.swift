@@ -87,4 +87,11 @@ package struct DiagnosisAnswer: Answer {
             return Finding(level: level, subject: $0.subject, detail: $0.detail, advice: $0.advice)
         }
     }
+
+    /// Adds what only a command can find.
+    package mutating func addProblem(_ subject: String, _ detail: String) {
+        let level = Word<Level>(rawValue: Level.problem.rawValue)
+        self.findings.append(Finding(level: level, subject: subject, detail: detail, advice: nil))
+        self.healthy = false
+    }
 }

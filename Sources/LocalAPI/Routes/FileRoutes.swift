@@ -192,8 +192,9 @@ struct FileRoutes: Sendable {
     }
 
     private func delete(_ request: Request) async throws -> Response {
-        let (path, _) = try Self.path(of: request)
+        let (path, isFolder) = try Self.path(of: request)
         let tree = try await self.tree.open()
+        if isFolder { _ = try await BlockingCall.run { try tree.list(path, after: nil, limit: 1) } }
         let conditions = Preconditions { request.head.headers[$0] }
         let now = HTTPDate(secondsSince1970: Int64(time(nil)))
         try await BlockingCall.run { try tree.delete(path, if: conditions, now: now) }

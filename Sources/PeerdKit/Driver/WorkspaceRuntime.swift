@@ -230,4 +230,14 @@ package enum DirectoryLock {
     static func holder(_ paths: DirectoryPaths) -> [UInt8]? {
         try? RegularFile.content(of: paths.lock, atMost: self.byteCountMax)
     }
+
+    /// Whether a process has it, or may have it.
+    package static func isHeld(_ paths: DirectoryPaths) -> Bool {
+        do throws(RegularFile.Failure) {
+            let lock = try RegularFile(paths.lock)
+            return flock(lock.descriptor, LOCK_SH | LOCK_NB) != 0
+        } catch {
+            return error != .absent
+        }
+    }
 }

@@ -90,6 +90,9 @@ extension SQLiteStore {
         return try Schema.application(of: path).map { $0 != Schema.applicationID } ?? false
     }
 
+    /// Looks at the beginning of a database that may have a log, and throws if this program cannot open it.
+    package static func examine(source path: String) throws(StoreError) { _ = try Schema.examine(path: path) }
+
     /// Looks at a file that nobody has open, and throws unless it is a database that this program can open.
     package static func examine(file path: String) throws(StoreError) {
         guard try Schema.examine(path: path, hasLog: false) else { throw .damaged("\(path) is empty.") }

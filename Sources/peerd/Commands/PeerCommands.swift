@@ -16,6 +16,7 @@ struct InviteCommand: AsyncParsableCommand {
 
     func run() async throws {
         let paths = try self.options.directory.paths
+        try paths.requireWorkspace()
         // Without a daemon an invite names the address where one listened last.
         if try Settings.load(paths).listen == nil { _ = try await paths.hasDaemonSoon }
         try await self.options.work { try await $0.invite() }

@@ -132,6 +132,8 @@ extension DirectoryPaths {
         do {
             return try await APIClient.reach(path: self.socket, patienceSeconds: patienceSeconds)
         } catch let failure as SocketFailure {
+            // Another user may have left it, who ran a daemon here once.
+            if failure.code == EACCES, !DirectoryLock.isHeld(self) { return nil }
             throw CommandFailure(.busy, "The daemon's socket \(self.socket) cannot be used: \(failure.reason).")
         }
     }

@@ -75,7 +75,13 @@ extension Workplace {
 
     /// Checks everything there is to check; returns whether all is well.
     func doctor() async throws -> Bool {
-        let diagnosis: DiagnosisAnswer = try await self.work(APIRequest(.post, "api", "doctor"))
+        var diagnosis: DiagnosisAnswer = try await self.work(APIRequest(.post, "api", "doctor"))
+        do {
+            _ = try CurrentBranch.load(self.paths)
+        } catch {
+            guard let failure = CommandFailure(error) else { throw error }
+            diagnosis.addProblem("branch", failure.message)
+        }
         try self.output.report(diagnosis)
         return diagnosis.healthy
     }

@@ -35,7 +35,9 @@ extension Workplace {
         for wait in state.waiting { try self.output.line("waiting: \(wait.sentence)") }
         for peer in state.peers {
             let sentence = peer.sentence(someWait: !state.waiting.isEmpty)
-            try self.output.line(peer.connected ? sentence : "\(peer.name): offline")
+            let isCalled = peer.address != nil
+            let absence = isCalled ? "offline" : "not called, since no address of it is known here; it may run"
+            try self.output.line(peer.connected ? sentence : "\(peer.name): \(absence)")
         }
     }
 }
