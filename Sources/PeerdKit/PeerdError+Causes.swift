@@ -6,8 +6,7 @@ extension PeerdError {
     /// Says what a failure of the store means.
     package init(_ error: StoreError) {
         switch error {
-        case .diskFull:
-            self.init(.diskFull, "The disk is full; nothing was written.", advice: "Make room and try again.")
+        case .diskFull: self = .diskFull
         case .inputOutput(let reason):
             self.init(
                 .storageFailed,
@@ -50,6 +49,23 @@ extension PeerdError {
                 advice: "Name a later moment, or ask a machine that keeps its history for longer."
             )
         }
+    }
+
+    private static let diskFull = PeerdError(
+        .diskFull,
+        "The disk is full; nothing was written.",
+        advice: "Make room and try again."
+    )
+
+    /// Says that transactions of the same work were written before the one that failed.
+    package func behind(_ transactionCount: Int) -> PeerdError {
+        guard transactionCount > 0 else { return self }
+        let failure = self == .diskFull ? "The disk is full." : self.message
+        let written =
+            transactionCount == 1
+            ? "One transaction of this was written before, and stays."
+            : "\(transactionCount) transactions of this were written before, and stay."
+        return PeerdError(self.code, "\(failure) \(written)", advice: self.advice)
     }
 
     /// Says why a file was not opened.

@@ -6,10 +6,13 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
 
 import pytest
 
-from peerd_harness import check
+from peerd_harness import check, skip
+
+STORAGE = 7
 
 
 def outcome(peer, *verb):
@@ -99,3 +102,64 @@ def test_a_doctor_that_finds_no_room_does_not_blame_the_workspace(world):
     check("the state agrees with the log" in report, f"a doctor with room: {code} {report}")
     left = [path.name for path in laptop.directory.glob("scratch-*")]
     check(not left, f"this is left of its copy: {left}")
+
+
+@pytest.fixture
+def small_disk(world):
+    """A peer on a disk of its own, and a function that leaves so many bytes free there."""
+    disk = world.root / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", disk], check=False).returncode != 0:
+        skip("no file system can be mounted here")
+    world.closers.append(lambda: subprocess.run(["umount", "-l", disk], check=False))
+
+    def leave(count):
+        fill = disk / "fill"
+        fill.unlink(missing_ok=True)
+        if count is not None:
+            state = os.statvfs(disk)
+            fill.write_bytes(bytes(state.f_bavail * state.f_frsize - count))
+
+    peer = world.peer("a")
+    peer.directory = disk / "a"
+    peer.run("init")
+    return peer, leave
+
+
+def refused_in_the_middle(peer, *words):
+    """What the work says that breaks off since the disk is full."""
+    done = peer.result(*words)
+    text = done.stderr.decode()
+    check(done.returncode == STORAGE and "disk is full" in text, f"{words}: {done.returncode} {text}")
+    check("nothing was written" not in text and "before, and stay" in text, f"{words} says {text}")
+
+
+def test_what_was_written_before_the_disk_was_full_is_not_denied(small_disk):
+    peer, leave = small_disk
+    for number in range(40):
+        peer.create("note", f"title={number}")
+    leave(300 << 10)
+    refused_in_the_middle(peer, "undo", "40")
+    check(0 < len(peer.objects()) < 40, f"{len(peer.objects())} of 40 are left")
+    leave(None)
+    peer.run("undo", str(len(peer.objects())))
+    leave(300 << 10)
+    refused_in_the_middle(peer, "redo", "40")
+    leave(None)
+
+    top = peer.create("folder")
+    file = peer.directory.parent.parent / "notes.json"
+    notes = [{"type": "note", "parent": top, "properties": {"title": f"{n}" + "x" * 60_000}} for n in range(160)]
+    file.write_text(json.dumps(notes))
+    # The file is kept in the directory first.
+    leave((7 << 20) + file.stat().st_size)
+    refused_in_the_middle(peer, "import", file)
+    leave(None)
+    peer.run("import", file)
+    snapshot = peer.run("snapshot", "create", top)
+    peer.run("rm", top)
+    leave(7 << 20)
+    refused_in_the_middle(peer, "snapshot", "restore", snapshot)
+    leave(None)
+    peer.run("snapshot", "restore", snapshot)
+    check(top in peer.objects(), "the snapshot is not restored")

@@ -23,15 +23,23 @@ extension Workspace {
         }
         // From below, so that what has not been deleted yet still has its place.
         var rest = below.dropFirst().reversed()[...]
+        var writtenCount = 0
         while rest.count >= Limits.transactionOperationCountMax {
             try Task.checkCancellation()
             let part = Array(rest.prefix(Self.deletedCountMax))
-            try await self.write(on: branch) { transaction in for id in part { try transaction.delete(id) } }
+            try await self.write(behind: writtenCount, on: branch) { transaction in
+                for id in part { try transaction.delete(id) }
+            }
+            writtenCount += 1
             rest = rest.dropFirst(Self.deletedCountMax)
             progress("deleted \(below.count - rest.count) of \(below.count) objects")
         }
         var batch = EditBatch([.delete(object.description)])
         batch.conditions = conditions
-        return try await batch.writeWithReceipt(to: self, on: branch).receipt
+        do {
+            return try await batch.writeWithReceipt(to: self, on: branch).receipt
+        } catch let error as PeerdError {
+            throw error.behind(writtenCount)
+        }
     }
 }

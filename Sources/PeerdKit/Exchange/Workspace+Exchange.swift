@@ -58,15 +58,16 @@ extension Workspace {
         }
         let notes = try await self.notes(on: file, branch)
         return try await self.action {
-            var count = 0
+            var (count, writtenCount) = (0, 0)
             var batches = ImportBatches(file)
             while let batch = try batches.next() {
                 try Task.checkCancellation()
                 do {
                     count += try await self.importBatch(batch, on: branch)
                 } catch let error as PeerdError {
-                    throw error.naming(batch)
+                    throw error.behind(writtenCount).naming(batch)
                 }
+                writtenCount += 1
                 progress?(ImportReport(objectCount: count, totalCount: file.count, notes: notes))
             }
             return ImportReport(objectCount: count, totalCount: file.count, notes: notes)

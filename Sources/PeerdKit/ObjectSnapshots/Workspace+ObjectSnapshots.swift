@@ -206,13 +206,14 @@ private struct SnapshotRestore {
     /// Throws unless another plan may succeed: somebody wrote meanwhile, or siblings had to make room.
     mutating func wasRefused(_ refusal: WriteRefusal, _ part: ArraySlice<RestorePlan.PlannedStep>) throws {
         self.refusalCount += 1
-        guard self.refusalCount <= Self.refusalCountMax else { throw PeerdError(refusal) }
+        let failure = PeerdError(refusal).behind(self.result.transactionCount)
+        guard self.refusalCount <= Self.refusalCountMax else { throw failure }
         switch refusal {
         case .tooLarge where part.count > 1:
             self.operationCountMax /= 2
             self.byteCountMax /= 2
         case .noSuchObject, .notASibling, .wouldCloseCycle: break
-        default: throw PeerdError(refusal)
+        default: throw failure
         }
     }
 }

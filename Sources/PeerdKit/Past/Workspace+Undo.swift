@@ -300,12 +300,15 @@ extension Workspace {
         var reversed: [UndoneAction] = []
         while reversed.count < count {
             let (number, isFirst) = (reversed.count, reversed.isEmpty)
+            let written = reversed.reduce(0) { $0 + $1.transactionCount }
             // What takes back one action is an action by itself, whatever it is a part of.
             let undone = try await RunningAction(program).perform { () async throws -> UndoneAction? in
                 if !isFirst { try Task.checkCancellation() }
-                let first = try await self.write(on: branch) { try $0.reverse(isRedo: isRedo, scope) }
+                let first = try await self.write(behind: written, on: branch) {
+                    try $0.reverse(isRedo: isRedo, scope)
+                }
                 guard let first else { return nil }
-                return try await self.reversing(first, on: branch) { progress?(number, $0, $1) }
+                return try await self.reversing(first, behind: written, on: branch) { progress?(number, $0, $1) }
             }
             guard let undone else { break }
             reversed.append(undone)
@@ -318,6 +321,7 @@ extension Workspace {
     /// Takes back the rest of an action, or does it again, a transaction at a time.
     private func reversing(
         _ first: UndoneStep,
+        behind written: Int,
         on branch: BranchID?,
         _ progress: (_ doneCount: Int, _ leftCount: Int) -> Void
     ) async throws -> UndoneAction {
@@ -326,7 +330,8 @@ extension Workspace {
         while let rest = step.rest {
             try Task.checkCancellation()
             progress(undone.transactionCount, rest.changeCount)
-            guard let next = try await self.write(on: branch, { try $0.reverse(rest) }) else {
+            let count = written + undone.transactionCount
+            guard let next = try await self.write(behind: count, on: branch, { try $0.reverse(rest) }) else {
                 undone.leftCount = rest.changeCount
                 break
             }

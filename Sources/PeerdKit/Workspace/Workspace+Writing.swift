@@ -37,6 +37,19 @@ extension Workspace {
         try await self.writeWithReceipt(on: branch, body).result
     }
 
+    /// The same for one of several transactions, so many of which are written; an error says so.
+    package func write<Result: Sendable>(
+        behind transactionCount: Int,
+        on branch: BranchID?,
+        _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await self.write(on: branch, body)
+        } catch let error as PeerdError {
+            throw error.behind(transactionCount)
+        }
+    }
+
     /// The same; also tells which change holds the edits.
     package func writeWithReceipt<Result: Sendable>(
         on branch: BranchID? = nil,

@@ -7,7 +7,7 @@ struct HistoryCommand: AsyncParsableCommand {
         discussion: """
             Each line has the time, the machine, the edit, what it replaced as its author saw it, whether it is in \
             force, and the name of its change. --at takes that name: "peerd get ID --at NAME" shows the object as the \
-            author left it.
+            author left it. Edits on branches are among them, whichever branch is chosen.
             """,
         exitCodes: ExitStatus.commonWithObject
     )

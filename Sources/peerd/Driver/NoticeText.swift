@@ -68,6 +68,8 @@ enum NoticeText {
     /// Those that someone who runs a single command must know.
     static func warning(_ notice: Notice) -> String? {
         switch notice {
+        // What the command could not write for that is its own error.
+        case .storeFailed(.diskFull): nil
         case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed, .erasedBytesRemain, .notKept, .stateDiffers,
             .erasuresWait, .addressesUnknown:
             self.of(notice)
