@@ -11,6 +11,8 @@ private final class Gate: Sendable {
 
     var waitingCount: Int { self.state.withLock { $0.waiting } }
 
+    var isOpen: Bool { self.state.withLock { $0.isOpen } }
+
     func open() { self.state.withLock { $0.isOpen = true } }
 
     /// Sleeps on the reader's own thread.
@@ -52,10 +54,13 @@ private final class Gate: Sendable {
         await pool.close()
     }
 
-    @Test func `each reader sees what was committed before it began, new chains and branches included`() async throws {
+    @Test(arguments: [false, true])
+    func `each reader sees what was committed before it began, new chains and branches included`(
+        isBesideStore: Bool
+    ) async throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(directory)
-        let pool = ReadPool(directory: directory.path)
+        let pool = ReadPool(directory: directory.path, beside: isBesideStore ? store.committed : nil)
         var author = Author(number: 1)
         try store.receive([author.run([[Self.set(0)]])])
         for number in 1...20 {
@@ -69,6 +74,34 @@ private final class Gate: Sendable {
             #expect(!places.contains(nil))
             // The first goes on where the chain ends.
             #expect(segmentCount == 2 * number)
+        }
+        await pool.close()
+    }
+
+    @Test func `readers that come while somebody commits see all of a commit or nothing of it`() async throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        // Each is a chain of its own, and brings one object.
+        let commits = (1...300 as ClosedRange<UInt64>).map { number in
+            var author = Author(number: number)
+            return author.run([[.set(object(number), name: "n", value: .int(0))]])
+        }
+        let pool = ReadPool(directory: directory.path, beside: store.committed)
+        let end = Gate()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    while !end.isOpen {
+                        let (objectCount, segmentCount) = try await pool.readBriefly { transaction in
+                            (try transaction.knownObjects(after: nil, limit: 1_000).count, transaction.segmentCount)
+                        }
+                        #expect(objectCount == segmentCount)
+                    }
+                }
+            }
+            for run in commits { try store.receive([run]) }
+            end.open()
+            try await group.waitForAll()
         }
         await pool.close()
     }

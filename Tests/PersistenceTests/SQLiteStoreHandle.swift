@@ -9,6 +9,8 @@ final class SQLiteStoreHandle {
         self.store = try SQLiteStore(directory: directory.path, origin: Author.origin, configuration: configuration)
     }
 
+    var committed: CommittedSegments { self.store.committed }
+
     var endedUncleanly: Bool { self.store.endedUncleanly }
 
     func close() { self.store.close() }

@@ -66,6 +66,7 @@ package struct WorkspaceRuntime: Sendable {
         participation: () async throws -> Participation?
     ) async throws -> WorkspaceRuntime {
         let store = try await self.openStore(paths, until: end, report, stopsWaiting)
+        let committed = store.committed
         let participation = try await participation()
         let discovers = participation?.discovers ?? false
         let token = try TokenFile.open(paths, renews: mayWrite)
@@ -103,7 +104,7 @@ package struct WorkspaceRuntime: Sendable {
         let loop = Task(priority: .userInitiated) { await driver.run() }
         return WorkspaceRuntime(
             driver: driver,
-            readers: ReadPool(directory: paths.directory),
+            readers: ReadPool(directory: paths.directory, beside: committed),
             inbox: inbox,
             bell: bell,
             loop: loop

@@ -9,10 +9,13 @@ final class PoolReader: @unchecked Sendable {
     private let connection: DatabaseConnection
     private let statements: StatementCache
     private let transaction: SQLiteTransaction
+    /// Of the store in this process, if there is one.
+    private let committed: CommittedSegments?
     /// SQLite's count of others' commits at the last look.
     private var dataVersion: Int64?
 
-    init(path: String, configuration: StoreConfiguration) throws(StoreError) {
+    init(path: String, _ committed: CommittedSegments?, configuration: StoreConfiguration) throws(StoreError) {
+        self.committed = committed
         self.connection = try DatabaseFile.openForReading(path, configuration)
         self.statements = StatementCache(connection: self.connection)
         self.transaction = try SQLiteTransaction(statements: self.statements)
@@ -27,9 +30,8 @@ final class PoolReader: @unchecked Sendable {
 
     /// Reads the last state that was committed when it begins.
     func read<Content>(_ body: (inout SQLiteTransaction) throws -> Content) throws -> Content {
-        try self.statements[.begin].run()
         defer { self.end() }
-        try self.refresh()
+        try self.begin()
         var transaction = self.transaction
         return try body(&transaction)
     }
@@ -49,12 +51,18 @@ final class PoolReader: @unchecked Sendable {
         try self.statements[.dataVersion].first { $0.int64(0) } ?? 0
     }
 
-    /// Takes note of what others have committed.
-    private func refresh() throws(StoreError) {
-        let version = try self.currentDataVersion()
+    /// Begins to look at the last state, and takes note of what others have committed.
+    private func begin() throws(StoreError) {
+        var version: Int64 = 0
+        let look = { () throws(StoreError) in
+            try self.statements[.begin].run()
+            version = try self.currentDataVersion()
+        }
+        var segments: SegmentTable?
+        if let committed = self.committed { segments = try committed.table(at: look) } else { try look() }
         guard version != self.dataVersion else { return }
         self.dataVersion = nil
-        try self.transaction.reload()
+        try self.transaction.reload(segments)
         self.dataVersion = version
     }
 

@@ -7,6 +7,7 @@ import Synchronization
 /// log from being emptied, and nothing else.
 package final class ReadPool: Sendable {
     private let path: String
+    private let committed: CommittedSegments?
     private let configuration: StoreConfiguration
     private let turns = Turns(ReadPool.readerCountMax)
     /// Connections that nobody reads with just now.
@@ -18,7 +19,14 @@ package final class ReadPool: Sendable {
     static let closed = StoreError.unavailable("The database has been closed.")
 
     /// Opens nothing yet: that is done as readers are needed.
-    package init(directory: String, configuration: StoreConfiguration = StoreConfiguration()) {
+    ///
+    /// `committed`: of the store that writes in this process, if there is one.
+    package init(
+        directory: String,
+        beside committed: CommittedSegments? = nil,
+        configuration: StoreConfiguration = StoreConfiguration()
+    ) {
+        self.committed = committed
         self.path = directory + "/" + SQLiteStore.fileName
         self.configuration = configuration
     }
@@ -81,7 +89,7 @@ package final class ReadPool: Sendable {
         }
         do {
             return try self.idle.withLock { $0.popLast() }
-                ?? PoolReader(path: self.path, configuration: self.configuration)
+                ?? PoolReader(path: self.path, self.committed, configuration: self.configuration)
         } catch {
             self.turns.end()
             throw error

@@ -8,6 +8,9 @@ package struct SQLiteStore: NodeStore, ~Copyable {
     private let file: DatabaseFile
     private let transaction: SQLiteTransaction
 
+    /// For those who read in this process.
+    package var committed: CommittedSegments { self.transaction.committed }
+
     /// The name of the database in its directory.
     package static let fileName = "peerd.sqlite"
     /// What the names of the files end with that SQLite opens for one database.
@@ -136,14 +139,17 @@ extension SQLiteTransaction {
     }
 
     private func commit() throws(StoreError) {
+        self.committed.willCommit()
         do throws(StoreError) {
             try self.statements[.commit].run()
         } catch {
             self.abandon()
             self.overwriteFailedCommit()
+            self.committed.didCommit(nil)
             throw error
         }
         self.didCommit()
+        self.committed.didCommit(self.segments)
     }
 
     /// Makes sure that a commit which failed does not come back.

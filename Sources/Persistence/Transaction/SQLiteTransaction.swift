@@ -11,6 +11,8 @@ package final class SQLiteTransaction: NodeTransaction {
     var segments = SegmentTable()
     /// Whether the records of segments have their contexts.
     var hasContexts = false
+    /// What others in this process get of the segments.
+    let committed = CommittedSegments()
     package var forks = ForkIndex()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
@@ -93,11 +95,13 @@ package final class SQLiteTransaction: NodeTransaction {
     }
 
     /// Takes in what another connection has committed; nothing is held that is not in the database.
-    func reload() throws(StoreError) {
+    ///
+    /// `segments`: all of them with their contexts, if whoever committed has them.
+    func reload(_ segments: SegmentTable?) throws(StoreError) {
         (self.hasRedacted, self.hasMissing) = (nil, nil)
-        self.segments = SegmentTable()
+        self.segments = segments ?? SegmentTable()
         self.forks = ForkIndex()
-        try self.loadSegments()
+        if segments == nil { try self.loadSegments() } else { self.hasContexts = true }
         try self.loadNumbers()
     }
 
