@@ -96,6 +96,7 @@ public struct LivePages: AsyncSequence, Sendable {
         let limit: Int
         /// A hash of the last page: many readers of large pages would hold much otherwise.
         private var last: Int?
+        private var extent: PageExtent?
         private var commit: Int64 = -1
         private var silentCount: UInt64 = 0
 
@@ -108,7 +109,9 @@ public struct LivePages: AsyncSequence, Sendable {
         ///
         /// - Returns: the first page of the query.
         /// - Throws: ``PeerdError`` with `invalidArgument` for a limit out of range, or if the disk fails.
-        /// - Complexity: As ``ReadTransaction/page(_:after:limit:)``, for each commit that it wakes up for.
+        /// - Complexity: For each commit that it wakes up for, as ``ReadTransaction/page(_:after:limit:)`` if the commit
+        ///   changed one of the objects of the page or one that comes before the last of them, and otherwise O(*n*) for
+        ///   *n* changed objects.
         public mutating func next() async throws -> Page? { try await self.next(in: nil) }
 
         /// As ``next()``, but reads only while it is its turn, which lasts until the caller is done with the page.
@@ -117,12 +120,11 @@ public struct LivePages: AsyncSequence, Sendable {
                 await self.workspace.waitForCommit(beyond: self.commit, since: self.silentCount)
                 self.silentCount = self.workspace.silentCommitCount
                 try await turns?.begin()
-                let (query, limit) = (self.query, self.limit)
-                let found: (commit: Int64, page: Page)
+                let (reading, former, commit) = (LivePageReading(self.query, self.limit), self.extent, self.commit)
+                let found: (commit: Int64, content: LivePageReading.Content?)
                 do {
                     found = try await self.workspace.reading { transaction in
-                        let state = ReadTransaction(WorkspaceState(.present, of: transaction))
-                        return (transaction.lastCommit, try state.page(query, limit: limit))
+                        (transaction.lastCommit, try reading.read(former, since: commit, in: &transaction))
                     }
                 } catch {
                     turns?.end()
@@ -130,14 +132,50 @@ public struct LivePages: AsyncSequence, Sendable {
                     throw error
                 }
                 self.commit = found.commit
-                let hash = found.page.hashValue
-                if hash != self.last {
-                    self.last = hash
-                    return found.page
+                if let (page, extent) = found.content {
+                    self.extent = extent
+                    let hash = page.hashValue
+                    if hash != self.last {
+                        self.last = hash
+                        return page
+                    }
                 }
                 turns?.end()
             }
             return nil
+        }
+    }
+}
+
+/// Reads the first page of a query, unless it must be the one that was read before.
+struct LivePageReading {
+    typealias Content = (page: Page, extent: PageExtent)
+
+    private let query: Query
+    private let limit: Int
+
+    /// With more changed objects the query is run again.
+    private static let changeCountMax = 256
+
+    init(_ query: Query, _ limit: Int) { (self.query, self.limit) = (query, limit) }
+
+    /// Returns nil if the page is that of an earlier commit.
+    func read(
+        _ former: PageExtent?,
+        since commit: Int64,
+        in transaction: inout SQLiteTransaction
+    ) throws -> Content? {
+        try Page.check(self.limit)
+        do {
+            let run = try QueryRun(self.query, after: nil)
+            if let former {
+                let limit = Self.changeCountMax + 1
+                let changes = try transaction.changedObjects(after: .end(of: commit), limit: limit)
+                if changes.count < limit, try !run.mayDiffer(former, by: changes, in: &transaction) { return nil }
+            }
+            return try run.extendedPage(limit: self.limit, in: &transaction)
+        } catch let error as StoreError {
+            throw PeerdError(error)
         }
     }
 }

@@ -118,4 +118,15 @@ public struct Page: Hashable, Sendable {
     static let limitMax = 10_000
     /// A page, an element of a sequence of changes, and the like end early when their values take so many bytes.
     static let byteCountMax = 4 << 20
+
+    /// Refuses a number of objects that no page has.
+    static func check(_ limit: Int) throws(PeerdError) {
+        guard (1...self.limitMax).contains(limit) else {
+            throw PeerdError(
+                .invalidArgument,
+                "A page has 1 to \(self.limitMax) objects.",
+                advice: "Ask for several pages."
+            )
+        }
+    }
 }

@@ -24,6 +24,11 @@ struct QueryRun {
     }
 
     func page(limit: Int, in transaction: inout some StateReading) throws -> Page {
+        try self.extendedPage(limit: limit, in: &transaction).page
+    }
+
+    /// A page, and what decides whether it is another one after a commit.
+    func extendedPage(limit: Int, in transaction: inout some StateReading) throws -> (page: Page, extent: PageExtent) {
         let found =
             self.query.orderName == nil
             ? try self.first(limit + 1, in: &transaction) : try self.lowest(limit + 1, in: &transaction)
@@ -34,10 +39,40 @@ struct QueryRun {
             objects.append(object)
         }
         guard found.count > objects.count, let last = found.prefix(objects.count).last else {
-            return Page(objects: objects, next: nil)
+            return (Page(objects: objects, next: nil), PageExtent(objects: Set(found.map(\.index)), last: nil))
         }
         let cursor = Cursor(query: self.query, id: last.id, position: last.position, orderValue: last.orderValue)
-        return Page(objects: objects, next: cursor)
+        let seen = Set(found.prefix(objects.count + 1).map(\.index))
+        return (Page(objects: objects, next: cursor), PageExtent(objects: seen, last: last))
+    }
+
+    /// Whether the first page may be another one now that some objects have changed.
+    ///
+    /// - Complexity: O(*n*) for *n* changed objects, however many the query has.
+    func mayDiffer(
+        _ extent: PageExtent,
+        by changes: [ChangedObject],
+        in transaction: inout SQLiteTransaction
+    ) throws -> Bool {
+        let membership = ScopeMembership(.query(self.query))
+        for change in changes {
+            if extent.objects.contains(change.index) { return true }
+            guard case .inside = try membership.contains(change.index, in: &transaction) else { continue }
+            guard let last = extent.last else { return true }
+            let record = try transaction.object(change.index)
+            var candidate = QueryCandidate(index: change.index, id: record.id, position: record.position)
+            if let name = try self.query.orderName.flatMap({ try transaction.existingNameIndex(of: $0) }) {
+                candidate.orderValue = try transaction.value(of: name, on: change.index)
+            }
+            if self.precedes(candidate, last) { return true }
+        }
+        return false
+    }
+
+    private func precedes(_ left: QueryCandidate, _ right: QueryCandidate) -> Bool {
+        if self.query.orderName != nil { return left.precedes(right) }
+        guard case .children = self.query.scope else { return left.id < right.id }
+        return SiblingPlace(position: left.position, id: left.id) < SiblingPlace(position: right.position, id: right.id)
     }
 
     func count(in transaction: inout some StateReading) throws -> Int {
@@ -49,21 +84,9 @@ struct QueryRun {
         return count
     }
 
-    private struct Candidate {
-        var index: ObjectIndex
-        var id: ObjectID
-        var position: Position
-        var orderValue: Value?
-
-        func precedes(_ other: Candidate) -> Bool {
-            let order = Value.order(self.orderValue, other.orderValue)
-            return order == 0 ? self.id < other.id : order < 0
-        }
-    }
-
     /// The first behind the cursor, in the order in which they are looked at.
-    private func first(_ count: Int, in transaction: inout some StateReading) throws -> [Candidate] {
-        var found: [Candidate] = []
+    private func first(_ count: Int, in transaction: inout some StateReading) throws -> [QueryCandidate] {
+        var found: [QueryCandidate] = []
         try self.forEach(from: self.cursor, in: &transaction) { candidate, _ in
             found.append(candidate)
             return found.count < count
@@ -72,12 +95,12 @@ struct QueryRun {
     }
 
     /// The lowest behind the cursor, in the order of a property.
-    private func lowest(_ count: Int, in transaction: inout some StateReading) throws -> [Candidate] {
+    private func lowest(_ count: Int, in transaction: inout some StateReading) throws -> [QueryCandidate] {
         guard let name = self.query.orderName else { return [] }
         let index = try transaction.existingNameIndex(of: name)
-        var found: [Candidate] = []
+        var found: [QueryCandidate] = []
         let last = self.cursor.map {
-            Candidate(index: ObjectIndex(rawValue: 0), id: $0.id, position: $0.position, orderValue: $0.orderValue)
+            QueryCandidate(index: ObjectIndex(rawValue: 0), id: $0.id, position: $0.position, orderValue: $0.orderValue)
         }
         try self.forEach(from: nil, in: &transaction) { candidate, transaction in
             var candidate = candidate
@@ -98,7 +121,7 @@ struct QueryRun {
     private func forEach<State: StateReading>(
         from cursor: Cursor?,
         in transaction: inout State,
-        _ body: (Candidate, inout State) throws -> Bool
+        _ body: (QueryCandidate, inout State) throws -> Bool
     ) throws {
         var filters: [(name: NameIndex, value: Value)] = []
         for filter in self.query.filters {
@@ -126,7 +149,7 @@ struct QueryRun {
                     try transaction.value(of: filter.name, on: index) == filter.value
                 }
                 guard passes, try self.query.finds(index, in: &transaction) else { continue }
-                let candidate = Candidate(index: index, id: record.id, position: record.position)
+                let candidate = QueryCandidate(index: index, id: record.id, position: record.position)
                 guard try body(candidate, &transaction) else { return }
             }
             if batch.count < Self.batchCount { return }
@@ -151,6 +174,29 @@ struct QueryRun {
             return try transaction.visibleChildren(of: index, after: last, limit: Self.batchCount)
         }
     }
+}
+
+/// An object that a query has found.
+struct QueryCandidate: Sendable {
+    var index: ObjectIndex
+    var id: ObjectID
+    var position: Position
+    var orderValue: Value?
+
+    /// In the order of a property.
+    func precedes(_ other: QueryCandidate) -> Bool {
+        let order = Value.order(self.orderValue, other.orderValue)
+        return order == 0 ? self.id < other.id : order < 0
+    }
+}
+
+/// What a first page was made of: as long as none of these objects changes, and no other one comes before the last, it
+/// is the same.
+struct PageExtent: Sendable {
+    /// The objects of the page, and the one behind it.
+    let objects: Set<ObjectIndex>
+    /// The last of the page; nil if none is behind it.
+    let last: QueryCandidate?
 }
 
 extension Query {

@@ -41,13 +41,7 @@ public struct ReadTransaction: ~Copyable {
     /// - Complexity: O(*n*) in the objects that are looked at until the page is full. Sorted by a property, each page
     ///   looks at all objects of the query. Memory holds one page.
     public func page(_ query: Query, after cursor: Cursor? = nil, limit: Int = 100) throws -> Page {
-        guard (1...Page.limitMax).contains(limit) else {
-            throw PeerdError(
-                .invalidArgument,
-                "A page has 1 to \(Page.limitMax) objects.",
-                advice: "Ask for several pages."
-            )
-        }
+        try Page.check(limit)
         return try self.translating { transaction in
             try QueryRun(query, after: cursor).page(limit: limit, in: &transaction)
         }
