@@ -58,6 +58,29 @@ import Testing
         if excess == 0 { #expect(try Self.relayed(run) == run) }
     }
 
+    /// Removals take few bytes, and a leaf each once they are erased.
+    @Test(arguments: [0, 1]) func `what is accepted under one signature is accepted when it is erased`(
+        excess: Int
+    ) throws {
+        var author = Author(number: 1)
+        let opening = author.run([[]])
+        let removal = Edit.unset(object(1), name: "n")
+        let half = Array(repeating: removal, count: Limits.runOperationCountMax / 2)
+        let signed = author.run([half, half + Array(repeating: removal, count: excess)])
+        let erased = try #require(signed.run.erasing(Set(signed.run.operations.indices), TestDevice.cryptography)).run
+        let part = try #require(signed.run.erasing(Set(1..<half.count * 2 - 1), TestDevice.cryptography)).run
+        for run in [signed.run, erased, part] {
+            #expect(((try? run.validate()) != nil) == (excess == 0))
+            #expect(((try? Run(decoding: run.encoded())) != nil) == (excess == 0))
+        }
+        guard excess == 0 else { return }
+        #expect(part.encoded().count > 8 * signed.run.encoded().count)
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        try store.receive([opening, signed.replacingRun(with: try Self.relayed(part))])
+        for run in try store.runs(of: author.replica) { #expect(try Self.relayed(run) == run) }
+        #expect(try store.lastHash(of: author.replica) == author.head)
+    }
+
     @Test func `a change that no one would accept any more is loaded all the same`() throws {
         let directory = try TemporaryDirectory()
         var author = Author(number: 1)
