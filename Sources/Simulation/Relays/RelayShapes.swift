@@ -82,6 +82,16 @@ struct RelayShapes {
         }
     }
 
+    /// A run as it is, or as a compaction or an erasure leaves it.
+    mutating func redacted(_ run: Run, _ cryptography: some ChangeCryptography) -> Run {
+        let way = self.random.below(8)
+        guard way < 2 else { return run }
+        let share = 1 + self.random.below(4)
+        let places = Set(run.operations.indices.filter { _ in self.random.below(4) < share })
+        let redacted = way == 0 ? run.redacting(places, cryptography) : run.erasing(places, cryptography)
+        return redacted?.run ?? run
+    }
+
     // MARK: - Transactions as callers want them
 
     mutating func transaction(isLarge: Bool) -> Transaction {

@@ -7,6 +7,8 @@ internal import SyncProtocol
 
 /// Whatever a write acknowledged, or a peer's run stored, can be loaded, cut in every way, relayed, and accepted by a
 /// store that has nothing of it: through SQLite into memory, and from there into SQLite.
+///
+/// So can what a compaction or an erasure makes of it.
 package struct RelayTrial {
     /// What was tried.
     package struct Count: Hashable, Sendable {
@@ -73,14 +75,15 @@ package struct RelayTrial {
             }
         }
         var source = node.storeCopy
-        try self.relay(from: &source, origin: origin, seed: seed) { run, previous throws(RunRejection) in
+        let cryptography = SodiumCryptography()
+        try self.relay(from: &source, origin: origin, seed: seed, cryptography) { run, previous throws(RunRejection) in
             let signer = run.firstSequence == 1 ? nil : device
             return try VerifiedRun.verify(
                 run,
                 previous: previous,
                 device: signer,
                 membership: membership,
-                SodiumCryptography()
+                cryptography
             )
         }
     }
@@ -133,7 +136,7 @@ package struct RelayTrial {
             sequence = sealed.run.lastSequence
             previous = sealed.hashes.last ?? previous
         }
-        try self.relay(from: &source, origin: origin, seed: seed, verify)
+        try self.relay(from: &source, origin: origin, seed: seed, TestDevice.cryptography, verify)
     }
 
     // MARK: - Where it goes
@@ -144,6 +147,7 @@ package struct RelayTrial {
         from source: inout MemoryStore,
         origin: Hash256,
         seed: UInt64,
+        _ cryptography: some ChangeCryptography,
         _ verify: Verify
     ) throws {
         let disk = SimulatedDisk(seed: seed)
@@ -155,8 +159,8 @@ package struct RelayTrial {
         var third = MemoryStore(origin: origin)
         let segment = SegmentIndex(rawValue: 0)
         let head = try source.read { transaction throws(StoreError) in transaction.segment(segment).storedHash }
-        try self.carry(from: &source, to: &second, origin, verify)
-        try self.carry(from: &second, to: &third, origin, verify)
+        try self.carry(from: &source, to: &second, origin, cryptography, verify)
+        try self.carry(from: &second, to: &third, origin, cryptography, verify)
         second.close()
         let last = try third.read { transaction throws(StoreError) in transaction.segment(segment).storedHash }
         guard last == head else { throw Failure(description: "a chain came out as another") }
@@ -167,6 +171,7 @@ package struct RelayTrial {
         from source: inout Source,
         to target: inout Target,
         _ origin: Hash256,
+        _ cryptography: some ChangeCryptography,
         _ verify: Verify
     ) throws {
         var (next, previous) = (UInt64(1), origin)
@@ -176,7 +181,7 @@ package struct RelayTrial {
                 try transaction.loadRun(of: SegmentIndex(rawValue: 0), from: next, limits: limits, signed: true)
             }
             guard let run else { return }
-            let verified = try verify(try self.onTheWire(run), previous)
+            let verified = try verify(try self.onTheWire(self.shapes.redacted(run, cryptography)), previous)
             try Self.receive(verified, into: &target)
             next = run.lastSequence + 1
             previous = verified.hashes.last ?? previous
