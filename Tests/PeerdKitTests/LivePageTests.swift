@@ -56,7 +56,7 @@ struct LivePageTests {
         }
     }
 
-    @Test func `what stands in a page is known without reading it again, if no commit can have changed it`() async throws {
+    @Test func `what stands in a page is known without reading it again, if no commit has changed it`() async throws {
         let workspace = try await Workspace.create(at: self.place.directory("w"), name: "first")
         let list = try await workspace.write { try $0.create("list") }
         let children = Query.children(of: list)

@@ -211,7 +211,22 @@ private struct UndoPlan {
             try self.settlePlace(of: object, on: &plan, in: &state, &store)
         }
         for (object, name) in self.properties { try self.restore(name, of: object, on: &plan, in: &state, &store) }
+        try self.restorePropertiesOfRevived(on: &plan, in: &state, &store)
+        // Last, so that they cover what was written before; everything before has left them room.
+        for object in self.deleted { try plan.deleteAlone(object) }
+        self.report.hasEffect = plan.edits.contains { $0.object != nil }
+        return self.report
+    }
+
+    /// Gives what comes back the values that it had, as far as it does not show them again by itself.
+    private mutating func restorePropertiesOfRevived(
+        on plan: inout TransactionPlan,
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
         let others = try WriteRefusal.from { () throws(StoreError) in try self.propertiesOfRevived(in: &store) }
+        // What the object at hand shows, which may be very much: each name comes once.
+        var shown: (object: ObjectID, values: [ExactText: Value], names: Set<ExactText>)?
         for (object, name) in others {
             let found = try WriteRefusal.from { () throws(StoreError) -> Found in
                 do throws(StoreError) {
@@ -224,15 +239,14 @@ private struct UndoPlan {
                 self.keep(object, .property(name), .unknown, nil)
                 continue
             }
-            let now = try plan.properties(of: object, in: &state)[ExactText(name)]
-            var isThere = value == now
-            if value == nil { isThere = try !plan.propertyNames(of: object, in: &state).contains(ExactText(name)) }
+            if shown?.object != object {
+                let values = try plan.properties(of: object, in: &state)
+                shown = (object, values, Set(try plan.propertyNames(of: object, in: &state)))
+            }
+            let exact = ExactText(name)
+            let isThere = value == nil ? !(shown?.names.contains(exact) ?? false) : value == shown?.values[exact]
             if !isThere { try self.put(value, name, of: object, on: &plan) }
         }
-        // Last, so that they cover what was written before; everything before has left them room.
-        for object in self.deleted { try plan.deleteAlone(object) }
-        self.report.hasEffect = plan.edits.contains { $0.object != nil }
-        return self.report
     }
 
     /// Whether the change has room for an edit; if it has none, that part of the object is named and left as it is.
