@@ -109,9 +109,9 @@ public struct LivePages: AsyncSequence, Sendable {
         ///
         /// - Returns: the first page of the query.
         /// - Throws: ``PeerdError`` with `invalidArgument` for a limit out of range, or if the disk fails.
-        /// - Complexity: For each commit that it wakes up for, as ``ReadTransaction/page(_:after:limit:)`` if the commit
-        ///   changed one of the objects of the page or one that comes before the last of them, and otherwise O(*n*) for
-        ///   *n* changed objects.
+        /// - Complexity: For each commit that it wakes up for, as ``ReadTransaction/page(_:after:limit:)`` if the
+        ///   commit changed an object of the page, or one that comes before the last of them; otherwise O(*n*) for *n*
+        ///   changed objects.
         public mutating func next() async throws -> Page? { try await self.next(in: nil) }
 
         /// As ``next()``, but reads only while it is its turn, which lasts until the caller is done with the page.

@@ -53,8 +53,8 @@ extension Workspace {
     ///   - limit: the most objects of a page, from 1 to 10,000.
     /// - Returns: a sequence that ends when the task is cancelled or the workspace is closed.
     /// - Complexity: After a commit the objects are looked at that it changed. The query is run again, as by
-    ///   ``page(_:after:limit:)``, if one of them is in the page, or comes before its last object now. Commits that come
-    ///   meanwhile count as one.
+    ///   ``page(_:after:limit:)``, if one of them is in the page, or comes before its last object now. Commits that
+    ///   come meanwhile count as one.
     public func live(_ query: Query, limit: Int = 100) -> LivePages {
         LivePages(workspace: self, query: query, limit: limit)
     }
