@@ -38,6 +38,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # Shells have what they run in the background ignore it, which programs keep to.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[chromiums_key] = Chromiums()
     config.addinivalue_line("markers", "alone: loads the machine, and runs when nothing else does")
     peerd_harness.program()
