@@ -80,7 +80,7 @@ package struct History {
         var group = try self.lastWrites(at: key, through: self.view.lastStamp, in: &transaction)
         while true {
             for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) }) {
-                if try self.counts(write, in: &transaction) {
+                if try self.counts(write, in: &transaction), try !self.hasLost(write, to: passed, in: &transaction) {
                     return try self.kept(write, at: key, after: passed, in: &transaction)
                 }
                 passed.append(write)
@@ -111,7 +111,9 @@ package struct History {
         // What was done again since a redo may lie between.
         let change = undo.change
         let stamp = try transaction.effectiveStamp(at: change)
-        guard stamp < write.stamp else { return nil }
+        guard stamp < write.stamp,
+            try self.undos?.leavesOut(allBetween: change, and: write, in: &transaction) ?? false
+        else { return nil }
         if self.view.seen == nil {
             guard try transaction.conflicts(at: key).isEmpty else { return nil }
         } else {
@@ -175,6 +177,19 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         try self.undos?.counts(write, in: &transaction) ?? true
+    }
+
+    /// Whether one of the later writes that do not count had won over a write, by an undo or redo apart from it.
+    ///
+    /// - Complexity: O(*n* log *m*) in the later ones. With more than `Limits.undoPassedCountMax` it has not.
+    private mutating func hasLost(
+        _ write: WriteReference,
+        to later: [WriteReference],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard self.undos != nil, later.count <= Limits.undoPassedCountMax else { return false }
+        for other in later where try self.undos?.isApart(other, from: write, in: &transaction) ?? false { return true }
+        return false
     }
 
     /// The operations on an object that count and are on branches which are not merged.
@@ -280,9 +295,11 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> MoveRecord? {
         let moves = try self.moves(of: object, in: &transaction).filter(\.isEffective)
-        for move in moves.sorted(by: { WriteOrder.precedes($1.write, $0.write, transaction) })
-        where try self.counts(move.write, in: &transaction) {
-            return move
+        var passed: [WriteReference] = []
+        for move in moves.sorted(by: { WriteOrder.precedes($1.write, $0.write, transaction) }) {
+            let (write, isCounted) = (move.write, try self.counts(move.write, in: &transaction))
+            if isCounted, try !self.hasLost(write, to: passed, in: &transaction) { return move }
+            passed.append(write)
         }
         return nil
     }

@@ -117,8 +117,10 @@ private struct UndoSearch {
     private let author: UndoAuthor
     private let isRedo: Bool
     private let branch: BranchID?
-    /// How far each segment of the timeline counts, of the devices in the scope and of the one that asks; and of a
-    /// branch what it begins with.
+    /// How far each segment of the timeline counts, of the devices in the scope and of the one that asks.
+    ///
+    /// What a branch begins with was done on another timeline, and is taken back there: else a merge of the branch would
+    /// take it back there too.
     private let ends: [SegmentIndex: UInt64]
     /// What a branch begins with.
     private let base: SeenSegments
@@ -143,20 +145,8 @@ private struct UndoSearch {
     ) throws(StoreError) {
         (self.author, self.isRedo, self.branch) = (author, isRedo, branch)
         self.base = try branch.map { id throws(StoreError) in try transaction.base(of: id) } ?? SeenSegments()
-        var timelines: Set<BranchID?> = [branch]
-        var above = branch
-        while let id = above, let entry = transaction.branches[id], timelines.insert(entry.opening.parent).inserted {
-            above = entry.opening.parent
-        }
-        var ends: [SegmentIndex: UInt64] = [:]
-        let all = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
-        for (segment, sequence) in all {
-            let progress = transaction.progress(of: segment)
-            guard timelines.contains(progress.branch) else { continue }
-            // A branch takes in what came after its beginning by a merge.
-            let end = progress.branch == branch ? sequence : min(sequence, self.base[segment])
-            if end >= progress.firstSequence { ends[segment] = end }
-        }
+        var ends = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
+        ends = ends.filter { transaction.progress(of: $0.key).branch == branch }
         self.ends = ends
         self.state = UndoState(of: author.user, in: history, &transaction)
         for (segment, sequence) in ends {

@@ -79,6 +79,22 @@ package struct UndoState: Sendable {
         return undo
     }
 
+    /// Whether a write is by an undo or redo that is the last word on its change, and whose author had not seen another
+    /// write.
+    ///
+    /// For whoever writes beside it such an undo is an edit. So what it has won over does not come into force by a later
+    /// one.
+    mutating func isApart(
+        _ word: WriteReference,
+        from write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard word.segment != write.segment, let undo = try self.ownUndo(at: word.point, in: &transaction),
+            try self.lastWord(on: undo.change, in: &transaction)?.point == undo.point
+        else { return false }
+        return try transaction.context(at: word.point)[write.segment] < write.sequence
+    }
+
     /// Whether a write by an undo or redo stands for the one that it had put in force again: nothing was said since
     /// about what comes before it.
     ///
@@ -87,23 +103,55 @@ package struct UndoState: Sendable {
         _ write: WriteReference,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        guard try self.ownUndo(at: write.point, in: &transaction) != nil else { return false }
-        var about = Array(self.given.keys)
+        guard try self.ownUndo(at: write.point, in: &transaction) != nil,
+            let changes = try self.changes(spokenOfSince: write, in: &transaction)
+        else { return false }
+        for change in changes {
+            let operation = try transaction.firstOperation(of: change)
+            if WriteOrder.precedes(operation, write, transaction) { return false }
+        }
+        return true
+    }
+
+    /// Whether nothing has come to count, since an undo has written something, of what lies between that and the change
+    /// that it took back.
+    ///
+    /// - Complexity: as `standsForFormer`.
+    mutating func leavesOut(
+        allBetween change: SegmentPoint,
+        and write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard let changes = try self.changes(spokenOfSince: write, in: &transaction) else { return false }
+        let start = try transaction.firstOperation(of: change)
+        for other in changes where other != change {
+            let operation = try transaction.firstOperation(of: other)
+            guard WriteOrder.precedes(start, operation, transaction), WriteOrder.precedes(operation, write, transaction)
+            else { continue }
+            if try !self.isTakenBack(other, in: &transaction) { return false }
+        }
+        return true
+    }
+
+    /// The changes of which it is given whether they are taken back, or of which something was said after a write; nil
+    /// if they are more than `Limits.undoPassedCountMax`.
+    private func changes(
+        spokenOfSince write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [SegmentPoint]? {
+        var changes = Array(self.given.keys)
         for (segment, end) in self.ends {
             var sequence = end
             while let undo = try transaction.lastUndo(in: nil, on: segment, upTo: sequence),
                 undo.point != write.point,
                 WriteOrder.precedes(write, try transaction.firstOperation(of: undo.point), transaction)
             {
-                guard about.count < Limits.undoPassedCountMax else { return false }
-                about.append(undo.change)
+                guard changes.count < Limits.undoPassedCountMax else { return nil }
+                changes.append(undo.change)
                 sequence = undo.point.sequence - 1
             }
         }
-        for change in about where WriteOrder.precedes(try transaction.firstOperation(of: change), write, transaction) {
-            return false
-        }
-        return true
+        return changes
     }
 
     private func ownUndo(

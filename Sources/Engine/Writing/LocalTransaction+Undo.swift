@@ -91,15 +91,21 @@ package struct UndoneStep: Sendable {
 
 /// What one undo or redo does, object by object.
 ///
-/// An undo makes things what they would be without a change. A redo makes them what they were before the undo.
+/// An undo makes things what they would be without a change, and a redo what they would be with it. Both leave out what
+/// else is taken back, so neither depends on the order in which that was done.
 private struct UndoPlan {
-    /// The change that is taken back: for a redo, an undo.
+    /// The change that is taken back, or done again.
     private let target: SegmentPoint
     private let undo: Undo
     private let edits: [Edit]
     /// What counts on the timeline that is written to.
     private var history: History
-    private var way: Way
+    /// The same if the change counts, without what else is taken back.
+    private var with: History
+    /// What it should be: with the change for a redo, and without it for an undo.
+    private var wanted: History
+    /// Of a redo, what its undo had found.
+    private var before: UndoneView?
     private var report: UndoReport
     /// Objects that come and go as a whole, and those that are left as they are.
     private var revived: [ObjectID] = []
@@ -109,49 +115,37 @@ private struct UndoPlan {
     /// What the report names already.
     private var named: Set<KeptPart> = []
 
-    /// How it is found what something shall be.
-    private enum Way {
-        /// The history if the change counts, and if it does not.
-        case undo(with: History, without: History)
-        case redo(UndoneEffect)
-    }
-
     private struct KeptPart: Hashable {
         var object: ObjectID
         var part: UndoReport.Part
     }
 
+    /// `piece`: the change that is taken back; for a redo, the undo of the one that is done again.
     init(
-        of target: SegmentPoint,
+        of piece: SegmentPoint,
         _ undo: Undo,
         by user: UserID,
         _ history: History,
         in store: inout some StoreTransaction
     ) throws(StoreError) {
+        let target = undo.isRedo ? try store.undo(at: piece)?.change ?? piece : piece
         (self.target, self.undo, self.history) = (target, undo, history)
         self.edits = try UndoPlan.edits(of: target, in: &store)
-        var change = target
-        if undo.isRedo {
-            change = try store.undo(at: target)?.change ?? target
-            self.way = .redo(try UndoneEffect(of: target, by: user, history, in: &store))
-        } else {
-            let state = UndoState(of: user, in: history, &store)
-            self.way = .undo(
-                with: history.leavingOut(state.taking(target, isUndone: false)),
-                without: history.leavingOut(state.taking(target, isUndone: true))
-            )
-        }
+        let state = UndoState(of: user, in: history, &store)
+        self.with = history.leavingOut(state.taking(target, isUndone: false))
+        self.wanted = history.leavingOut(state.taking(target, isUndone: !undo.isRedo))
+        self.before = undo.isRedo ? try UndoneView(before: piece, by: user, in: &store) : nil
         self.report = UndoReport(
             change: Point(
-                replica: store.replicaID(change.segment),
-                sequence: change.sequence,
-                name: ChangeName(try UndoPlan.hash(of: change, in: &store))
+                replica: store.replicaID(target.segment),
+                sequence: target.sequence,
+                name: ChangeName(try UndoPlan.hash(of: target, in: &store))
             ),
-            stamp: try store.effectiveStamp(at: change),
-            deviceName: store.segment(change.segment).introduction?.deviceName,
-            label: try store.label(at: change),
-            isMerged: try undo.isRedo ? store.undo(at: target)?.isOfMerge ?? false : undo.merge != nil,
-            edits: try UndoPlan.edits(of: change, in: &store),
+            stamp: try store.effectiveStamp(at: target),
+            deviceName: store.segment(target.segment).introduction?.deviceName,
+            label: try store.label(at: target),
+            isMerged: try undo.isRedo ? store.undo(at: piece)?.isOfMerge ?? false : undo.merge != nil,
+            edits: self.edits,
             kept: []
         )
     }
@@ -292,7 +286,7 @@ private struct UndoPlan {
                 self.left.insert(object)
                 try self.keep(object, .object, wish.lives ? .edited : .deleted, in: &store)
             case true where !wish.lives: self.revived.append(object)
-            case false where wish.lives || isMade: self.deleted.append(object)
+            case false where wish.lives || (self.undo.isRedo ? isEnded : isMade): self.deleted.append(object)
             default: break
             }
         }
@@ -308,17 +302,12 @@ private struct UndoPlan {
         do throws(StoreError) {
             let index = try store.objectIndex(of: object)
             let lives = try self.history.isAlive(index, in: &store)
-            switch self.way {
-            case .undo(_, var without):
-                let shouldLive = try without.isAlive(index, in: &store)
-                // Without a creation it should be dead, and without a deletion alive. Any other edit may have kept an
-                // object that somebody else deleted meanwhile, and so may one that is made anew as it is deleted.
-                return (isMade != isEnded && shouldLive == isMade ? nil : shouldLive, lives)
-            case .redo(var effect):
-                guard isMade || isEnded else { return (lives, lives) }
-                let life = try effect.life(of: index, in: &store)
-                return (life.isUntouched ? life.before : nil, lives)
-            }
+            let shouldLive = try self.wanted.isAlive(index, in: &store)
+            // Without a creation it should be dead, and without a deletion alive; with them the other way round. Any
+            // other edit may have kept an object that somebody else deleted meanwhile, and so may one that is made anew
+            // as it is deleted.
+            let isMeant = shouldLive == (self.undo.isRedo ? isMade : isEnded)
+            return (isMade != isEnded && !isMeant ? nil : shouldLive, lives)
         } catch {
             throw .store(error)
         }
@@ -345,9 +334,7 @@ private struct UndoPlan {
                         {
                             continue
                         }
-                        if case .redo(var effect) = self.way, try effect.stood(child, below: parent, in: &store) {
-                            continue
-                        }
+                        if try self.before?.stood(child, below: parent, in: &store) ?? false { continue }
                         return true
                     }
                     return false
@@ -382,7 +369,7 @@ private struct UndoPlan {
                     guard let parent else { return true }
                     let record = try state.object(parent)
                     if record.isVisible || coming.contains(record.id) { return true }
-                    return try self.isAsBeforeUndo(parent, in: &store)
+                    return try self.before?.isUntouched(parent, in: self.history, &store) ?? false
                 }
                 guard !hasParent else { continue }
                 isSettled = false
@@ -392,16 +379,6 @@ private struct UndoPlan {
             }
         }
         self.revived.removeAll { !coming.contains($0) }
-    }
-
-    /// Whether nobody has touched an object since the undo that is taken back: if it does not live, it did not before,
-    /// and was in sight above what comes back now.
-    private func isAsBeforeUndo(
-        _ object: ObjectIndex,
-        in store: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        guard case .redo(var effect) = self.way else { return false }
-        return try effect.life(of: object, in: &store).isUntouched
     }
 
     private static func kind(
@@ -419,7 +396,6 @@ private struct UndoPlan {
     private func propertiesOfRevived(
         in store: inout some StoreTransaction
     ) throws(StoreError) -> [(ObjectID, String)] {
-        guard case .undo = self.way else { return [] }
         var found: [(ObjectID, String)] = []
         for object in self.revived where !self.left.contains(object) {
             for name in try self.history.names(of: try store.objectIndex(of: object), in: &store) {
@@ -502,21 +478,13 @@ private struct UndoPlan {
         _ store: inout some StoreTransaction
     ) throws(StoreError) -> Found? {
         let key = RegisterKey(object: try store.objectIndex(of: object), name: try store.nameIndex(of: name))
-        let wanted: WriteReference?
-        switch self.way {
-        case .undo(var with, var without):
-            guard let last = try with.lastWrite(at: key, in: &store) else { return nil }
-            guard last.point == self.target else {
-                // It stands for what was dropped.
-                if try store.undo(at: last.point) != nil { return .unknown }
-                return .edited(last.segment)
-            }
-            wanted = try without.lastWrite(at: key, in: &store)
-        case .redo(var effect):
-            let found = try effect.write(at: key, in: &store)
-            guard found.isUntouched else { return found.before.map { .edited($0.segment) } }
-            wanted = found.before
+        guard let last = try self.with.lastWrite(at: key, in: &store) else { return nil }
+        guard last.point == self.target else {
+            // It stands for what was dropped.
+            if try store.undo(at: last.point) != nil { return .unknown }
+            return .edited(last.segment)
         }
+        let wanted = try self.wanted.lastWrite(at: key, in: &store)
         let value: Value?
         switch try wanted.flatMap({ write throws(StoreError) in try store.edit(write) }) {
         case .set(_, _, let set): value = set
@@ -527,15 +495,14 @@ private struct UndoPlan {
         return try state.value(of: key.name, on: key.object) == value ? nil : .value(value)
     }
 
-    /// The value of a property without what is taken back.
-    private func settled(
+    /// The value that a property should have.
+    private mutating func settled(
         _ name: String,
         of object: ObjectID,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> Value? {
-        guard case .undo(_, var without) = self.way else { return nil }
         let key = RegisterKey(object: try store.objectIndex(of: object), name: try store.nameIndex(of: name))
-        return try without.value(at: key, in: &store)
+        return try self.wanted.value(at: key, in: &store)
     }
 
     // MARK: - Places
@@ -573,7 +540,7 @@ private struct UndoPlan {
         try self.put(object, where: found.move, on: &plan, in: &state, &store)
     }
 
-    /// Puts an object that comes back where it stood without what is taken back, if the change did not move it.
+    /// Puts an object that comes back where it should stand, if the change did not move it.
     ///
     /// Another one that was taken back may have moved it while it was gone, and what was above it too.
     private mutating func settlePlace(
@@ -582,9 +549,8 @@ private struct UndoPlan {
         in state: inout some StateReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        guard case .undo(_, var without) = self.way else { return }
         let move = try WriteRefusal.from { () throws(StoreError) in
-            try without.lastMove(of: try store.objectIndex(of: object), in: &store)
+            try self.wanted.lastMove(of: try store.objectIndex(of: object), in: &store)
         }
         try self.put(object, where: move, on: &plan, in: &state, &store)
     }
@@ -608,7 +574,8 @@ private struct UndoPlan {
         if isThere { return }
         if let parent = wanted.parent, try !plan.isVisible(parent, in: &state) {
             let isAsBefore = try WriteRefusal.from { () throws(StoreError) in
-                try self.isAsBeforeUndo(try store.objectIndex(of: parent), in: &store)
+                let index = try store.objectIndex(of: parent)
+                return try self.before?.isUntouched(index, in: self.history, &store) ?? false
             }
             guard isAsBefore else { return self.keep(object, .place, .parentGone, nil) }
         }
@@ -626,16 +593,9 @@ private struct UndoPlan {
         in store: inout some StoreTransaction
     ) throws(StoreError) -> (move: MoveRecord?, isUntouched: Bool)? {
         let index = try store.objectIndex(of: object)
-        switch self.way {
-        case .undo(var with, var without):
-            guard let last = try with.lastMove(of: index, in: &store) else { return nil }
-            guard last.write.point == self.target else { return (last, false) }
-            return (try without.lastMove(of: index, in: &store), true)
-        case .redo(var effect):
-            let found = try effect.move(of: index, in: &store)
-            if !found.isUntouched, found.before == nil { return nil }
-            return (found.before, found.isUntouched)
-        }
+        guard let last = try self.with.lastMove(of: index, in: &store) else { return nil }
+        guard last.write.point == self.target else { return (last, false) }
+        return (try self.wanted.lastMove(of: index, in: &store), true)
     }
 
     // MARK: - What stays

@@ -175,7 +175,7 @@ extension Workspace {
     /// creations and deletions become what they would be without it. What somebody has edited since stays as it is, and
     /// is named. Nothing that somebody else deleted comes back.
     ///
-    /// On a branch, these are the actions that count there; the main timeline stays as it is.
+    /// On a branch, these are the actions that were done there; the main timeline stays as it is.
     ///
     /// - Parameters:
     ///   - count: the most actions to take back, from 1 to 1,000.

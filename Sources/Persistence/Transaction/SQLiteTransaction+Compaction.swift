@@ -60,13 +60,13 @@ extension SQLiteTransaction {
 
     /// The number of a change's first operation, and whether they have rows.
     private func operations(of point: SegmentPoint, count: Int64) throws(StoreError) -> (first: Int64, haveRows: Bool) {
-        let statement = try self.statements[.changeOperations]
+        let statement = try self.statements[.operationNumbers]
         defer { statement.reset() }
         statement.bind(1, point)
         guard try statement.step(), statement.int64(1) == count else {
             throw .damaged("change \(point.sequence) of a replica in the log is not the one to be replaced")
         }
-        return (statement.int64(0), statement.isNull(2))
+        return (statement.int64(0), statement.int64(2) == 1)
     }
 
     /// An object and a name for each operation of a change of which nothing else is left, as its row has them; nil for

@@ -18,8 +18,8 @@ extension SQLiteTransaction {
     }
 
     package func isRedacted(_ write: WriteReference) throws(StoreError) -> Bool {
-        let found = try self.statements[.changeOperations].first(write.point) { row in
-            (first: row.int64(0), count: row.int64(1), hasRows: row.isNull(2))
+        let found = try self.statements[.operationNumbers].first(write.point) { row in
+            (first: row.int64(0), count: row.int64(1), hasRows: row.int64(2) == 1)
         }
         guard let found, Int64(write.index) < found.count else { return false }
         guard found.hasRows else { return true }

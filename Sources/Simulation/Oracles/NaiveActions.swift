@@ -30,26 +30,20 @@ struct NaiveActions {
         if let branch { base = log.closure(of: log.base(of: branch).filter { verdicts.stamps[$0] != nil }, verdicts) }
         let counted = log.closure(of: sorted.filter { log.branch(of: $0) == branch } + base, verdicts)
         var own: [Int]? = []
-        for number in sorted where log.device(of: number) == device {
-            let isOfBase = base.contains(number) && log.branch(of: number) == nil
-            guard log.branch(of: number) == branch || isOfBase else { continue }
+        for number in sorted where log.device(of: number) == device && log.branch(of: number) == branch {
             if let last = own?.last, verdicts.contexts[number]?.contains(last) != true { own = nil }
             own?.append(number)
         }
-        // Of a branch of a branch, what it begins with is of two timelines.
-        let isNested = log.changes.contains { change in
-            change.edits.contains {
-                guard case .branch(.opens(let opening)) = $0 else { return false }
-                return opening.id == branch && opening.parent != nil
-            }
-        }
-        self.own = isNested ? nil : own
+        self.own = own
+        var doers: [Int: Int] = [:]
         for number in sorted where counted.contains(number) {
             guard case .undo(let undo)? = log.changes[number].edits.first,
                 let target = log.number(of: undo.target.hash),
                 let change = undo.isRedo ? self.words[target]?.change : target
             else { continue }
-            let doer = undo.merge.flatMap { log.number(of: $0.hash) } ?? change
+            let merge = undo.merge.flatMap { log.number(of: $0.hash) }
+            let doer = (undo.isRedo ? doers[target] : merge) ?? change
+            doers[number] = doer
             if log.device(of: doer) != log.device(of: number) { self.crosses = true }
             self.words[number] = (change, undo.isRedo)
             self.isUndone[change] = !undo.isRedo

@@ -145,14 +145,13 @@ struct UndoCheck {
         guard undone.undone.contains(target) == self.isRedo else {
             return "\(self.verb) of \(ModelWords.short(history, target)), which is\(self.isRedo ? " not" : "") undone"
         }
-        if self.isRedo { return nil }
         // An undo is an edit. What its author had not seen, or what it has kept, shows beside it afterwards; then the
         // state is not that of the model before this undo either.
         guard !self.hasKept, undone.isInOrder else { return nil }
-        if let words = self.keptWithoutEdit(report, target, undone, history) { return words }
-        let ideal = VisibleObject.all(of: NaiveModel(undone.history(without: target)))
+        if !self.isRedo, let words = self.keptWithoutEdit(report, target, undone, history) { return words }
+        let ideal = VisibleObject.all(of: NaiveModel(undone.history(taking: target, isUndone: !self.isRedo)))
         for id in self.after.visible.keys.sorted() where self.before.visible[id] == nil && ideal[id] == nil {
-            return "an undo brings \(id) back, which is deleted whether or not the transaction counts"
+            return "\(self.verb) brings \(id) back, which is deleted then"
         }
         for edit in report.edits {
             let name: String
@@ -164,7 +163,7 @@ struct UndoCheck {
             let isKept = report.kept.contains { $0.object == id && ($0.part == .object || $0.part == .property(name)) }
             let exact = ModelText(name)
             if !isKept, now.properties[exact] != wanted.properties[exact] {
-                return "after an undo \(name) of \(id) is not what it would be without the transaction"
+                return "after \(self.verb) \(name) of \(id) is not what it would be if nothing else was taken back"
             }
         }
         return nil
@@ -200,8 +199,8 @@ struct UndoCheck {
 /// The undos of a device one after the other, with nothing in between: a redo of each leads back.
 struct UndoChain {
     private var last: UndoCheck.State?
-    /// What showed before each undo that was not done again.
-    private var open: [[ObjectID: VisibleObject]] = []
+    /// What showed before each undo that was not done again, and the program that took something back there.
+    private var open: [(program: String, visible: [ObjectID: VisibleObject])] = []
 
     /// How a redo differs from what was before its undo, in words; nil if it does not.
     mutating func problem(with check: UndoCheck) -> String? {
@@ -209,11 +208,18 @@ struct UndoChain {
         self.last = check.after
         guard check.report != nil else { return nil }
         guard check.isRedo else {
-            self.open.append(check.before.visible.mapValues(\.created))
+            self.open.append((check.program, check.before.visible.mapValues(\.created)))
             return nil
         }
         let found = check.after.visible.mapValues(\.created)
-        guard let wanted = self.open.popLast(), wanted != found else { return nil }
+        guard let last = self.open.popLast() else { return nil }
+        // Who does something again in another order than it was taken back comes through other states.
+        guard last.program == check.program else {
+            self.open = []
+            return nil
+        }
+        let wanted = last.visible
+        guard wanted != found else { return nil }
         let ids = Set(wanted.keys).union(found.keys).sorted()
         let id = ids.first { wanted[$0] != found[$0] }
         return "a redo after an undo leaves \(id.map { "\($0)" } ?? "something") as it was not before"

@@ -24,7 +24,8 @@ struct UndoneChanges {
                 < (right.value, theirs.replica, theirs.sequence, theirs.hash)
         }
         self.ordered = sorted.map(\.key)
-        var isUndone: [Int: Bool] = [:]
+        // By the numbers of changes that take something back: who had done that, or merged it.
+        var (isUndone, doers): ([Int: Bool], [Int: Int]) = ([:], [:])
         for number in self.ordered {
             guard case .undo(let undo)? = history.changes[number].edits.first,
                 let target = history.number(of: undo.target.hash),
@@ -32,7 +33,9 @@ struct UndoneChanges {
                 let user = history.user(of: number), history.user(of: target) == user,
                 let change = undo.isRedo ? self.changes[target] : target
             else { continue }
-            let doer = undo.merge.flatMap { history.number(of: $0.hash) } ?? change
+            let merge = undo.merge.flatMap { history.number(of: $0.hash) }
+            let doer = (undo.isRedo ? doers[target] : merge) ?? change
+            doers[number] = doer
             if history.device(of: number) != history.device(of: doer) {
                 guard history.changes[number].edits.contains(where: { $0.object != nil }) else { continue }
             }
@@ -42,10 +45,11 @@ struct UndoneChanges {
         self.undone = Set(isUndone.filter(\.value).keys)
     }
 
-    /// The history as if nothing that is taken back had been written, nor one change more.
-    func history(without other: Int? = nil) -> NaiveHistory {
+    /// The history as if nothing that is taken back had been written, nor a change more, or without that one.
+    func history(taking other: Int? = nil, isUndone: Bool = true) -> NaiveHistory {
         self.origin.mappingEdits { number, edits in
-            self.undone.contains(number) || self.marks.contains(number) || number == other ? [] : edits
+            let isGone = number == other ? isUndone : self.undone.contains(number)
+            return isGone || self.marks.contains(number) ? [] : edits
         }
     }
 

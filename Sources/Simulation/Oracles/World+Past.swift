@@ -155,7 +155,11 @@ extension World {
         guard let id = ids.first(where: { actual[$0] != expected[$0] }) else { return nil }
         guard let found = actual[id] else { return "\(id) is not there" }
         guard let wanted = expected[id] else { return "\(id) is there" }
-        if found.properties != wanted.properties { return "properties of \(id) differ" }
+        let names = Set(found.properties.keys).union(wanted.properties.keys).sorted()
+        if let name = names.first(where: { found.properties[$0] != wanted.properties[$0] }) {
+            let values = [found.properties[name], wanted.properties[name]].map { $0.map { "\($0)" } ?? "nothing" }
+            return "properties of \(id) differ: \(name) is \(values[0]), and should be \(values[1])"
+        }
         return found.parent == wanted.parent ? "children or position of \(id) differ" : "\(id) stands elsewhere"
     }
 }

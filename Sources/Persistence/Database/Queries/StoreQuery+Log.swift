@@ -13,6 +13,14 @@ extension StoreQuery {
     static let changeOperations = StoreQuery(
         "SELECT operation, operation_count, redacted FROM change WHERE segment = ? AND sequence = ?"
     )
+    /// Where the operations of a change are, and whether they have rows.
+    ///
+    /// That is found without the bytes that stand there else, which may be as many as the operations.
+    static let operationNumbers = StoreQuery(
+        """
+        SELECT operation, operation_count, typeof(redacted) = 'null' FROM change WHERE segment = ? AND sequence = ?
+        """
+    )
     static let changesFrom = StoreQuery(
         """
         SELECT sequence, stamp, operation, operation_count, byte_count, context, redaction, blinding, redacted
