@@ -85,6 +85,8 @@ extension World {
         let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
         let found = self.readPast(of: machine) { transaction throws(StoreError) -> String? in
             guard !StateChecks.hasAppliedHeld(at: now, in: transaction) else { return nil }
+            // A member that lies may have dropped what nobody else has; the model does not know what that showed.
+            guard try transaction.isComplete() else { return nil }
             if !isSettled, try StateChecks.isWaiting(of: founder, in: &transaction) { return nil }
             let count = transaction.segmentIndices.reduce(0) {
                 $0 + Int(clamping: transaction.progress(of: $1).storedSequence)
