@@ -3,6 +3,18 @@ package struct TransportLimits: Sendable {
     /// Connections at one time, dialled, accepted and still being dialled together.
     package var connections = 256
 
+    /// Connections that are let in although they may be anybody's: at once, and again in each second, from one network
+    /// and from all that no member has come from.
+    ///
+    /// One costs a fifth of a millisecond of a processor, and more if it knows a key. Each of thousands that are too
+    /// many costs a third of that.
+    package var strangersByNetwork = StrangerPace.Limit(count: 100, aSecond: 20)
+    package var strangers = StrangerPace.Limit(count: 400, aSecond: 80)
+
+    /// Networks of strangers, and networks that members have come from, which are known at one time.
+    package static let strangerNetworks = 1024
+    package static let memberNetworks = 256
+
     /// Received bytes of one connection that were handed out and not yet acknowledged by `resumeReading`.
     package var unacknowledgedBytes = 1 << 20
 

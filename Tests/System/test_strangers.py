@@ -1,5 +1,7 @@
-"""What a stranger can do to a daemon: hear nothing, stay a few seconds, take few places, and change nothing."""
+"""What a stranger can do to a daemon: hear nothing, stay a few seconds, take few places, cost little, and change
+nothing."""
 
+import contextlib
 import os
 import socket
 import struct
@@ -9,13 +11,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from peerd_harness import Agreement, check, run_together, say, wait_until
+from peerd_harness import Agreement, check, invite_line, pair, run_together, say, wait_until
 from tcp_proxy import Proxy
 
 DEADLINE_SECONDS = 5.0
 DEADLINE_TOLERANCE = 2.0
 HALF_OPEN_MAX = 32
 HALF_OPEN_MAX_BY_HOST = 4
+# Strangers that are let in at once, and again in a second; from one address, and from all.
+PACE_BY_HOST = 100, 20
+PACE = 400, 80
+GUESSES = 2_000
+GUESSES_AT_ONCE = 4
 GARBAGE_CONNECTIONS = 10_000
 GARBAGE_AT_ONCE = 8
 REPLAYS = 200
@@ -86,6 +93,37 @@ def recorded_conversation(proxy, greeting):
     sent = b"".join(data for link, to_target, data in proxy.record if to_target and link is first_link)
     check(sent.startswith(greeting), f"the dialler sent first {sent[:8]!r}")
     return sent[: 10 + struct.unpack(">H", sent[8:10])[0]], sent
+
+
+def is_answered(port, source, data):
+    """Whether anything is said to somebody who says this."""
+    try:
+        with dial(port, source) as sock:
+            sock.sendall(data)
+            return sock.recv(1) != b""
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def guessing(port, source, draw):
+    """Somebody guesses the secret of an invite all the while, as fast as he can; gives how often he has."""
+    guess = b"peerd/1p\0\x30" + draw.randbytes(48)
+    guesses, is_over = [], threading.Event()
+
+    def guess_on():
+        while not is_over.is_set():
+            check(not is_answered(port, source, guess), "a guess was answered")
+            guesses.append(1)
+
+    guessers = threading.Thread(target=run_together, args=([guess_on] * GUESSES_AT_ONCE,))
+    guessers.start()
+    try:
+        wait_until(lambda: len(guesses) > PACE[0], 60, "more guesses than are heard at once")
+        yield guesses
+    finally:
+        is_over.set()
+        guessers.join()
 
 
 @pytest.fixture
@@ -227,6 +265,56 @@ def test_what_a_known_device_said_has_no_effect_when_it_is_sent_again(overheard)
     growth = a.resident_kilobytes() - memory
     check(growth < GROWTH_KILOBYTES_MAX, f"replays grew the daemon by {growth} kB")
     check(overheard.proxy.live_connections() == 1, "replays ended the session of the real device")
+
+
+@pytest.mark.parametrize("hosts, pace", [(1, PACE_BY_HOST), (40, PACE)], ids=["one address", "many addresses"])
+def test_of_strangers_that_come_in_one_go_few_get_as_far_as_a_handshake(overheard, hosts, pace):
+    """A recorded first message is answered whenever it is heard, which costs the most that a stranger can cost."""
+    first, _ = overheard.conversations[1]
+    numbers = iter(range(GUESSES))
+    lock = threading.Lock()
+    answered = []
+
+    def work():
+        while True:
+            with lock:
+                number = next(numbers, None)
+            if number is None:
+                return
+            if is_answered(overheard.a.port, f"127.0.3.{1 + number % hosts}", first):
+                answered.append(number)
+
+    began = time.monotonic()
+    run_together([work] * GUESSES_AT_ONCE)
+    most = pace[0] + pace[1] * (time.monotonic() - began)
+    say(f"{len(answered)} of {GUESSES} were answered, and at most {most:.0f} may be")
+    check(HALF_OPEN_MAX_BY_HOST < len(answered) <= most, f"{len(answered)} of {GUESSES} were answered")
+
+
+def test_a_guesser_keeps_no_member_out_that_comes_from_where_he_is(peers, draw):
+    """Not even from the same address: if it is not heard there, it is dialled itself."""
+    a, b = peers
+    invite_line(a)
+    b.stop()
+    with guessing(a.port, "127.0.0.1", draw):
+        b.start(listen=b.address, peers=[a.address])
+        a.create("note", "text=while strangers guessed")
+        state = Agreement().settle(peers)
+    check(b"while strangers guessed" in state, "what was written is not in the state")
+
+
+def test_a_guesser_keeps_nobody_from_pairing(world, daemon, draw):
+    with guessing(daemon.port, "127.0.0.60", draw):
+        during = world.peer("during")
+        pair(daemon, during)
+    after = world.peer("after")
+    # Who joins comes from where the guesser was.
+    with guessing(daemon.port, "127.0.0.1", draw):
+        pass
+    invite = invite_line(daemon)
+    wait_until(lambda: after.result("join", "--name", "after", invite).returncode == 0, 30, "the other joins")
+    names = {item["name"] for item in daemon.json("peers")}
+    check(names == {"during", "after"}, f"{names} have joined")
 
 
 def test_ten_thousand_connections_with_garbage_take_bounded_memory_and_descriptors(overheard, draw):

@@ -13,11 +13,13 @@ final class ConnectionTable {
     private var dials: [TransportID: [any Channel]] = [:]
     private var servers: [any Channel] = []
     private var nextAcceptedNumber: UInt64 = 1
+    private var strangers: StrangerPace
     private(set) var isShutDown = false
     private var whenEmpty: [() -> Void] = []
 
     init(limits: TransportLimits, emit: @escaping @Sendable (TransportEvent) -> Void) {
         self.limits = limits
+        self.strangers = StrangerPace(limits)
         self.writeBuffers = WriteBuffers(writeWindow: limits.writeWindow)
         self.emit = emit
     }
@@ -48,6 +50,19 @@ final class ConnectionTable {
             self.ended(connection, nil)
             throw error
         }
+    }
+
+    /// Whether a connection from a network is let in: a peer that has gone already has none.
+    func admits(_ network: PeerNetwork?) -> Bool {
+        let isAdmitted = network.map { self.strangers.admits($0, at: NIODeadline.now().uptimeNanoseconds) } ?? false
+        if !isAdmitted { self.counters.refusedAccepts += 1 }
+        return isAdmitted
+    }
+
+    /// A connection that was accepted is a member's.
+    func noteMember(_ id: TransportID) {
+        guard let network = self.connections[id]?.network else { return }
+        self.strangers.noteMember(network, at: NIODeadline.now().uptimeNanoseconds)
     }
 
     /// Returns false if the transport was shut down while the listener came up.
@@ -158,7 +173,6 @@ final class ConnectionTable {
     func opened(_ connection: TCPConnection, from address: PeerAddress?) {
         if connection.id.isAccepted {
             self.counters.accepted += 1
-            // A peer that has gone already has no address any more; its end is reported next.
             self.emit(.accepted(connection.id, from: address ?? PeerAddress(host: "unknown", port: 0)))
         } else {
             self.counters.dialled += 1

@@ -28,6 +28,8 @@ final class TCPConnection: ChannelInboundHandler {
     private let table: ConnectionTable
     /// The address of this machine that it goes from.
     private(set) var localHost: String?
+    /// Where it comes from, if it was accepted.
+    private(set) var network: PeerNetwork?
     private var context: ChannelHandlerContext?
     private var budget: InboundBudget
     private var held = CircularBuffer<ByteBuffer>()
@@ -176,6 +178,10 @@ final class TCPConnection: ChannelInboundHandler {
 
     private func activate(_ context: ChannelHandlerContext) {
         guard self.phase == .opening else { return }
+        if self.id.isAccepted {
+            self.network = context.channel.remoteAddress.flatMap { PeerNetwork($0) }
+            guard self.table.admits(self.network) else { return self.closeChannel() }
+        }
         self.phase = .open
         self.localHost = context.channel.localAddress?.hostText
         self.table.opened(self, from: context.channel.remoteAddress?.peerAddress)

@@ -19,6 +19,7 @@ package final class TCPTransport: Sendable {
         case send(TransportID, [UInt8])
         case close(TransportID, afterFlush: Bool)
         case resumeReading(TransportID, byteCount: Int)
+        case noteMember(TransportID)
     }
 
     private let limits: TransportLimits
@@ -92,6 +93,11 @@ package final class TCPTransport: Sendable {
         self.post(.resumeReading(id, byteCount: byteCount))
     }
 
+    /// Says that an accepted connection is a member's, so that it takes no place of a stranger.
+    package func noteMember(_ id: TransportID) {
+        self.post(.noteMember(id))
+    }
+
     /// Stops listening and closes all connections; returns when each terminal event was given.
     package func shutdown() async {
         await withCheckedContinuation { continuation in
@@ -141,6 +147,8 @@ package final class TCPTransport: Sendable {
                 table.close(id, afterFlush: afterFlush)
             case .resumeReading(let id, let byteCount):
                 table[id]?.acknowledge(byteCount)
+            case .noteMember(let id):
+                table.noteMember(id)
             }
         }
         for connection in written { connection.pump() }

@@ -159,6 +159,9 @@ package actor NodeDriver {
         // Nothing here waits for another task, so that all of it is this thread's.
         let before = SystemClock.threadMilliseconds()
         self.handle(.received(connection, bytes))
+        if case .connection = party, self.node?.device(on: connection) != nil {
+            self.transport?.noteMember(TransportID(connection))
+        }
         let spent = SystemClock.threadMilliseconds() - before
         let end = SystemClock.now().monotonicMilliseconds
         self.pace.handled(byteCount: bytes.count, of: party, milliseconds: spent, at: end)

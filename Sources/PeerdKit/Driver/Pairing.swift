@@ -42,9 +42,9 @@ package struct Pairing {
                 .inviteSpent,
                 """
                 The other machine closed the connection without a reason: the invite has been used already, is older \
-                than ten minutes, or gave way when too many were open.
+                than ten minutes, or gave way when too many were open; or strangers come there too often.
                 """,
-                advice: "Make a new invite there."
+                advice: "Try again, or make a new invite there."
             )
         }
         throw PeerdError(
