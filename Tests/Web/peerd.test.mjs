@@ -320,6 +320,22 @@ test("a write that the daemon cannot read is given up after some connections", a
   await assert.rejects(writing, { code: "outcome-unknown" });
 });
 
+test("an integer that the daemon cannot hold is refused here, since it would close the connection", async () => {
+  const workspace = await online();
+  for (const value of [2n ** 64n, 2n ** 63n, -(2n ** 63n) - 1n]) {
+    const problem = { code: "invalid", message: /has more than 64 bits/ };
+    await assert.rejects(workspace.write(t => t.set("a", { number: value })), problem);
+    await assert.rejects(workspace.fetch("/api/transactions", { method: "POST", json: { value } }), problem);
+    await assert.rejects(workspace.list({ where: { number: value } }), problem);
+    assert.throws(() => workspace.live({ where: { number: value } }, () => {}), problem);
+  }
+  assert.deepEqual(daemon.socket.sent, []);
+  const writing = workspace.write(t => t.set("a", { number: 1 }));
+  assert.equal(daemon.socket.sent.length, 1);
+  daemon.socket.deliver({ type: "ack", id: daemon.socket.sent[0].id, durable: true, created: [], token: "w1" });
+  assert.deepEqual(await writing, { created: [], token: "w1" });
+});
+
 test("a write that is too large is refused here, since it would close the connection", async () => {
   const workspace = await online();
   await assert.rejects(workspace.write(t => t.set("77aa", { text: "é".repeat(3 * 1024 * 1024) })),

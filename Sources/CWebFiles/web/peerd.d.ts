@@ -3,7 +3,7 @@
 export type ID = string;
 /** A position in the history of a scope. Opaque: store it, pass it back as `since`. */
 export type Token = string;
-/** An integer beyond 2^53 is a bigint, and written as it is. */
+/** An integer beyond 2^53 is a bigint, and written as it is. One of more than 64 bits is refused. */
 export type Value = null | boolean | number | bigint | string | Value[] | { [name: string]: Value };
 export type Properties = { [name: string]: Value };
 /** Ends what it belongs to. May be called more than once. */

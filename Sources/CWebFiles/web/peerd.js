@@ -321,7 +321,12 @@ class Workspace {
       const message = compact({
         type: "write", id, edits: transaction.edits, if: conditions, program: this.#program, action,
       });
-      const text = JSON.stringify(message);
+      let text;
+      try {
+        text = JSON.stringify(message);
+      } catch (error) {
+        return refuse(error);
+      }
       if (new TextEncoder().encode(text).length > MESSAGE_BYTES_MAX) {
         return refuse(new PeerdProblem({
           code: "too-large", status: 413, detail: "This write is larger than 4 MiB. Nothing was written.",
@@ -338,7 +343,7 @@ class Workspace {
   get(id) { return this.fetch(objectPath(id)); }
 
   /** A page of objects: `{ objects, next }`; pass `next` as `after`. */
-  list(query = {}) { return this.fetch(`/api/objects${search(listParameters(query))}`); }
+  async list(query = {}) { return this.fetch(`/api/objects${search(listParameters(query))}`); }
 
   /** The number of objects of a query. */
   async count(query = {}) { return (await this.fetch(`/api/objects/count${search(listParameters(query))}`)).count; }
@@ -653,6 +658,8 @@ class Workspace {
 
   #subscribe({ request, credit, handle, onerror, forget }) {
     if (this.#state === "closed") throw closedProblem();
+    // What cannot be written throws here, and not after some later connect.
+    JSON.stringify(request());
     const subscription = new Subscription(this.#nextSubscription++, {
       request, credit, handle, forget,
       send: message => this.#send(message),
@@ -743,7 +750,7 @@ class Past {
   get(id) { return this.#read(objectPath(id)); }
 
   /** A page of the objects that a query would have found. */
-  list(query = {}) { return this.#read("/api/objects", listParameters(query)); }
+  async list(query = {}) { return this.#read("/api/objects", listParameters(query)); }
 
   /** The number of objects that a query would have found. */
   async count(query = {}) { return (await this.#read("/api/objects/count", listParameters(query))).count; }
@@ -892,8 +899,16 @@ function parseJSON(text) {
   });
 }
 
-// Without it JSON.stringify throws.
-if (JSON.rawJSON) BigInt.prototype.toJSON ??= function toJSON() { return JSON.rawJSON(String(this)); };
+// Without it JSON.stringify throws. What the daemon cannot hold it cannot read, and would close the connection.
+BigInt.prototype.toJSON ??= function toJSON() {
+  const isStorable = BigInt.asIntN(64, this) === BigInt(this);
+  if (isStorable && JSON.rawJSON) return JSON.rawJSON(String(this));
+  throw new PeerdProblem({
+    code: "invalid", status: 422,
+    detail: `The integer ${this} ${isStorable ? "cannot be written by this browser" : "has more than 64 bits"}.`,
+    advice: "Write it as a number, or as text.",
+  });
+};
 
 function problemOf(response, text) {
   try {
