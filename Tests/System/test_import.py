@@ -51,7 +51,6 @@ def stored(text):
 WRONG = {
     "two_commas": ('[{"type":"a"},\n{"type":"a"},,{"type":"a"}]', ["line 2", "comma too many behind object 2"]),
     "number": ('[{"type":"a"},\n{"type":"a",\n"properties":{"n":1e999}}]', ["Object 2", "line 2", '"n" on line 3']),
-    "name": ('[{"type":"a","properties":{"":1}}]', ["Object 1", "line 1", "without a name"]),
     "no_type": ('[{"type":"a"},\n{"id":"%s"}]' % NOWHERE, ["Object 2", "line 2", 'no "type"']),
     "UTF-16": ('[{"type":"a"}'.encode("utf-16"), ["UTF-16"]),
     "broken_off": ("{", []), "no_object": ("[1]", []), "no_list": ('{"a": 1}', []), "no_text": ('[{"type": 5}]', []),
@@ -66,6 +65,19 @@ def test_a_wrong_file_is_refused_as_a_whole(peer, content, words):
     for word in words:
         check(word in text, f"{content}: the error does not mention {word!r}: {text}")
     check(peer.objects() == {}, "a refused file left something")
+
+
+def test_what_was_exported_is_imported_whatever_its_properties_are_called(world, peer):
+    names = ["", " ", "=", "a\nb", "\u00e9", "e\u0301", "n" * 512]
+    content = json.dumps([{"id": NOWHERE, "type": "note", "properties": {name: name for name in names}}])
+    code, text = outcome(peer, content)
+    check(code == 0 and not text, f"{code} {text}")
+    exported = peer.export()
+    check(set(json.loads(exported)[0]["properties"]) == set(names), f"exported: {exported}")
+    other = world.founder("other")
+    code, text = outcome(other, exported)
+    check(code == 0 and not text, f"what was exported is refused: {code} {text}")
+    check(other.objects()[NOWHERE]["properties"] == peer.objects()[NOWHERE]["properties"], "something is lost")
 
 
 def test_a_file_that_is_not_there_is_refused(world, peer):

@@ -81,7 +81,6 @@ struct ImportElement {
     }
 
     private func check(_ name: String, _ value: JSON) throws {
-        guard !name.isEmpty else { throw ImportFile.failure(self.element, "has a property without a name") }
         guard name.utf8.count <= Limits.nameByteCountMax else {
             throw ImportFile.failure(
                 self.element,
