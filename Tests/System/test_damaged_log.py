@@ -1,11 +1,13 @@
 """One bit of the write-ahead log is damaged while nobody has it open: what SQLite would take for its end is noticed,
 named and kept, and no sequence number is used again."""
 
+import json
 import shutil
 import subprocess
 
 import pytest
 
+from local_api import Entry
 from naive_state import check_by_the_rules
 from peerd_harness import Agreement, check, program, skip
 
@@ -129,6 +131,16 @@ def check_doctor(peer, is_named):
     named = [line for line in text.splitlines() if KEPT in line and "write-ahead log" in line]
     check(bool(named) == is_named, f"doctor of {peer.name}: {text}")
     check((done.returncode == 0) == (not is_named), f"doctor of {peer.name} ends with {done.returncode}: {text}")
+    copies = [str(peer.directory / name) for name in kept_files(peer) if not name.endswith("-wal")]
+    check(peer.status()["damaged_copies"] == copies, f"status of {peer.name}: {peer.status()}")
+    row = peer.run("status")
+    check(all(copy in row for copy in copies) and ("damaged" in row) == is_named, f"status of {peer.name}: {row}")
+
+
+def health(peer):
+    """What a daemon says to anybody: a status, and a code."""
+    answer = Entry.socket(peer).ask("GET", "/healthz")
+    return answer.status, json.loads(answer.body).get("code")
 
 
 @pytest.mark.parametrize("damage", PLACES)
@@ -160,15 +172,17 @@ def test_a_damaged_log_is_named_and_no_number_is_used_again(world, damage):
 
     address = b.start()
     a.start(peers=[address])
+    check(health(a) == (503, "log-damaged"), f"{health(a)}")
     agreement.settle([a, b])
     for peer in (a, b):
         check(set(peer.objects()) == {*notes, made}, f"{peer.name} shows {peer.objects()}")
         check(not peer.status()["forks"], f"{peer.name} speaks of a fork: {peer.status()['forks']}")
     check(set(before.items()) <= set(dots(a).items()), "a lacks changes that b had")
-    a.stop()
-    b.stop()
     for name in kept_files(a):
         (a.directory / name).unlink()
+    check(health(a) == (200, None), f"{health(a)}")
+    a.stop()
+    b.stop()
     check_doctor(a, is_named=False)
     for peer in (a, b):
         check_by_the_rules(peer)

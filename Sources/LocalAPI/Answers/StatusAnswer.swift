@@ -29,6 +29,8 @@ package struct StatusAnswer: Answer {
     package var clock: Clock
     package var storeFailure: String?
     package var storeAdvice: String?
+    /// The databases as they were when their logs were found damaged, until somebody takes the files away.
+    package var damagedCopies: [String]
     package var traffic: TrafficAnswer
     package var backup: BackupStatusAnswer
 
@@ -43,6 +45,7 @@ package struct StatusAnswer: Answer {
         _ counts: WorkspaceCounts,
         _ branchesKept: [Branch],
         listen: NetworkAddress?,
+        damagedCopies: [String],
         _ backup: BackupStatus
     ) {
         (self.workspace, self.user) = (node.workspace.description, node.user.description)
@@ -61,6 +64,7 @@ package struct StatusAnswer: Answer {
         self.clock = Clock(setBackFromMs: setBackFrom, confirmed: node.isClockConfirmed)
         let failure = node.storeFailure.map { PeerdError($0) }
         (self.storeFailure, self.storeAdvice) = (failure?.message, failure?.advice)
+        self.damagedCopies = damagedCopies
         (self.traffic, self.backup) = (TrafficAnswer(node.traffic), BackupStatusAnswer(backup))
     }
 

@@ -22,15 +22,25 @@ struct SystemRoutes: Sendable {
         ]
     }
 
-    /// Anybody may ask, so it costs nothing and tells no more than whether something is wrong.
+    /// Anybody may ask, so it costs little and tells no more than whether something is wrong.
     private func health() async throws -> HealthAnswer {
-        guard try await self.workspace.storeFails() else { return HealthAnswer() }
-        throw Problem(
-            .serviceUnavailable,
-            "store-failing",
-            "The last write to the disk failed.",
-            advice: "“peerd status” says why."
-        )
+        if try await self.workspace.storeFails() {
+            throw Problem(
+                .serviceUnavailable,
+                "store-failing",
+                "The last write to the disk failed.",
+                advice: "“peerd status” says why."
+            )
+        }
+        guard self.workspace.damagedCopies.isEmpty else {
+            throw Problem(
+                .serviceUnavailable,
+                "log-damaged",
+                "The database was found damaged, and writes may be missing.",
+                advice: "“peerd doctor” says what to do."
+            )
+        }
+        return HealthAnswer()
     }
 
     private func peers() async throws -> PeerList {
@@ -116,6 +126,7 @@ extension Workspace {
             current,
             try await self.branchesDeletedElsewhere(),
             listen: server.listen,
+            damagedCopies: self.damagedCopies,
             self.backupStatus()
         )
     }

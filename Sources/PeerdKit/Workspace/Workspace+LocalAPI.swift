@@ -50,6 +50,9 @@ extension Workspace {
         return try await self.driver().storeFails
     }
 
+    /// The copies of databases whose logs were found damaged, until somebody takes them away.
+    package var damagedCopies: [String] { DamagedFiles.kept(in: self.paths.directory) }
+
     /// Returns an object, at once on the caller's thread; nil if that is not possible now.
     ///
     /// `mark`: that of an earlier answer. The object of the answer is nil if it does not exist.

@@ -127,6 +127,10 @@ extension StatusAnswer {
         for fork in self.forks { rows.append(["forked", fork.sentence]) }
         for finding in self.clockFindings { rows.append(["clock", finding]) }
         if let storeFailure { rows.append(["store", "\(storeFailure) \(self.storeAdvice ?? "")"]) }
+        for copy in self.damagedCopies {
+            let text = "the log of the database was found damaged, and writes may be missing here; as it was: \(copy)"
+            rows.append(["damaged", "\(text); \"peerd doctor\" says what to do"])
+        }
         return rows
     }
 }
