@@ -2,6 +2,7 @@
 for a newcomer, for a machine that was away, and after kill -9 at any moment. The file gets smaller."""
 
 import contextlib
+import json
 import os
 import sqlite3
 import subprocess
@@ -163,11 +164,17 @@ def test_an_undo_names_what_was_dropped_and_it_cannot_bring_back(pair_of_machine
         return values_in_history(first, note, "last") == ["two"]
 
     wait_until(has_dropped_one, 30, "the first of two values is dropped")
-    undone = first.json("undo")
+
+    def undo(*words):
+        done = first.result("undo", *words)
+        check(done.returncode == 1 and b"Nothing was taken back" in done.stderr, f"an undo of what was dropped: {done}")
+        return done.stdout.decode()
+
+    undone = json.loads(undo("--json"))
     check(undone[0]["kept"][0]["reason"] == "unknown", f"an undo of what was dropped: {undone}")
     check(undone[0]["has_effect"] is False, f"an undo without effect: {undone}")
     first.run("redo")
-    text = first.run("undo")
+    text = undo()
     check("could not take back set last" in text and "its former value is not here" in text, text)
     check(first.json("get", note, "last") == "two", "an undo without effect changed something")
 

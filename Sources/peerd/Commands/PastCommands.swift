@@ -89,8 +89,8 @@ struct UndoCommand: AsyncParsableCommand {
         abstract: "Take back what you did last.",
         discussion: """
             Takes back what was done on this machine with this command, the latest first. An import, a restore or a \
-            merge is one action, however long. What has been edited elsewhere since stays as it is, and is named. On \
-            a branch, it is what was done there. "peerd redo" does it again.
+            merge is one action, however long. What has been edited elsewhere since stays as it is, and is named; the \
+            exit code is 1 if that is all of it. On a branch, it is what was done there. "peerd redo" does it again.
 
             Programs have names, so that nobody takes back what another one has written: pages have one, and a script \
             gets one by $PEERD_PROGRAM. --program and --device take back what others have done.

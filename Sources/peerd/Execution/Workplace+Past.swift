@@ -62,11 +62,18 @@ extension Workplace {
         if options.allPrograms { members["all_programs"] = .bool(true) }
         let request = APIRequest(.post, "api", verb, query: try await self.branchQuery, body: members)
         let actions = try await (self.work(request) as UndoAnswer).actions
-        if self.output.isJSON { return try self.output.json(actions) }
-        if actions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }
-        for action in actions {
-            for line in PastText.lines(of: action, verb) { try self.output.line(line) }
+        if self.output.isJSON {
+            try self.output.json(actions)
+        } else {
+            if actions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }
+            for action in actions {
+                for line in PastText.lines(of: action, verb) { try self.output.line(line) }
+            }
         }
+        if !actions.isEmpty, actions.allSatisfy(\.hasFailed) {
+            throw CommandFailure(.failure, verb == "undo" ? "Nothing was taken back." : "Nothing was done again.")
+        }
+        if self.output.isJSON { return }
         if verb == "undo", actions.contains(where: \.isMerge) {
             try self.output.note("\"peerd redo\" brings back what the branch had brought; another merge does not.")
         }
@@ -102,14 +109,13 @@ enum PastText {
     }
 
     static func lines(of action: UndoneAnswer, _ verb: String) -> [String] {
-        let hasFailed = !action.hasEffect && action.keptCount > 0
         let words = verb == "undo" ? ("took back", "could not take back") : ("did again", "could not do again")
         var what = action.edits.first.map { "\($0.action.text()) of \($0.object ?? "")" } ?? ""
         if action.isMerge { what = "a merge: \(what)" }
         if action.editCount > 1 { what += ", and \(action.editCount - 1) more" }
         var source = "\(PlainText.time(action.timeMs)), \(action.deviceName ?? "?")"
         if !action.program.isEmpty { source += ", \(action.program)" }
-        var lines = ["\(hasFailed ? words.1 : words.0) \(what)  (\(source))"]
+        var lines = ["\(action.hasFailed ? words.1 : words.0) \(what)  (\(source))"]
         lines += action.kept.map { "    left as it is: \(self.text(of: $0))" }
         let rest = action.keptCount - action.kept.count
         if rest > 0 { lines.append("    left as they are: \(rest) more") }
@@ -139,6 +145,11 @@ enum PastText {
             }
         return "\(part), \(reason)"
     }
+}
+
+extension UndoneAnswer {
+    /// Whether nothing of it could be taken back, or done again.
+    fileprivate var hasFailed: Bool { !self.hasEffect && self.keptCount > 0 }
 }
 
 extension ActionAnswer {
