@@ -10,8 +10,8 @@ package final class CostlyMember {
     private let cryptography = SodiumCryptography()
     private let device: MeasuredDevice
     private var link: PeerLink?
-    private var connection = ConnectionID(rawValue: 1 << 63)
-    private var entropy = EntropyStream.from(3)
+    private var connection: ConnectionID
+    private var entropy: EntropyStream
     package var random = SplitMix64(seed: 4)
     private var chains: [Int: Chain] = [:]
     private var nextMillisecond: UInt64 = 0
@@ -38,13 +38,14 @@ package final class CostlyMember {
     }
 
     /// Becomes a member through a real invite.
-    package init(of device: MeasuredDevice) throws {
+    ///
+    /// `number`: tells it from the other members of a device.
+    package init(of device: MeasuredDevice, number: UInt64 = 0) throws {
         let failure = MeasuredDevice.Failure(description: "the pairing failed")
         let invite = try device.invite()
-        guard var session = JoinSession(invite: invite, deviceName: "costly", entropy: EntropyStream.from(2)) else {
-            throw failure
-        }
-        let id = ConnectionID(rawValue: 1 << 62)
+        let entropy = EntropyStream.from(2 + 2 * number)
+        guard var session = JoinSession(invite: invite, deviceName: "costly", entropy: entropy) else { throw failure }
+        let id = ConnectionID(rawValue: 1 << 62 + number)
         device.handle(.accepted(id, from: NetworkAddress(host: "10.0.0.9", port: 1)))
         let outcome = session.converse(now: 1) { bytes in
             device.handle(.received(id, bytes))
@@ -54,6 +55,8 @@ package final class CostlyMember {
         device.handle(.received(id, goodbye))
         self.identity = identity
         self.device = device
+        self.entropy = EntropyStream.from(3 + 2 * number)
+        self.connection = ConnectionID(rawValue: 1 << 63 + number << 32)
     }
 
     // MARK: - Speaking
@@ -199,6 +202,9 @@ package final class CostlyMember {
     func unknownReplica() -> ReplicaID { ReplicaID(bytes: Bytes16(high: self.random.next(), low: 7)) }
 
     var user: UserID { self.identity.user }
+
+    /// What shows whose device it is.
+    var introduction: Introduction { self.identity.introduction(nonce: Bytes16(high: 0, low: 0)) }
 
     /// Under which the device that is measured writes.
     var deviceReplica: ReplicaID { self.device.replica ?? self.unknownReplica() }

@@ -12,6 +12,13 @@ extension Expense {
         (0..<4_000).map { _ in FrontierEntry(replica: member.unknownReplica(), sequence: 1, hash: .zero) }.sorted()
     }
 
+    private static func claims(_ member: CostlyMember, _ count: Int) -> [Message] {
+        let own = member.deviceReplica
+        return (0..<count).map { number in
+            .stored([FrontierEntry(replica: own, sequence: 1_000 + UInt64(number), hash: .zero)])
+        }
+    }
+
     package static var messages: [Expense] {
         [
             Expense("run: one of 100 changes 500 times") { member in
@@ -40,11 +47,18 @@ extension Expense {
                     .stored([FrontierEntry(replica: head.replica, sequence: 1 + UInt64(number), hash: .zero)])
                 }
             },
-            Expense("stored: 20,000 that claim more of our own chain") { member in
-                let own = member.deviceReplica
-                return (0..<20_000).map { number in
-                    .stored([FrontierEntry(replica: own, sequence: 1_000 + UInt64(number), hash: .zero)])
-                }
+            Expense("stored: 20,000 that claim more of our own chain") { self.claims($0, 20_000) },
+            Expense("stored: 400 that claim more of our own chain, by each of 50 devices", peers: 50) {
+                self.claims($0, 400)
+            },
+            Expense("stored: 4,000 that claim more of our own chain, by each of 50 devices", peers: 50) {
+                self.claims($0, 4_000)
+            },
+            Expense("given: 20,000 that nobody awaits", after: self.manyReplicas) { _ in
+                Array(repeating: .given, count: 20_000)
+            },
+            Expense("member: 2,000 introductions of one that is known", after: self.manyReplicas) { member in
+                Array(repeating: .member(member.introduction), count: 2_000)
             },
             Expense("ranges: 2,000 of one fingerprint", after: self.manyReplicas) { _ in
                 Array(repeating: .ranges([FrontierRange(end: nil, claim: .fingerprint(.zero))]), count: 2_000)

@@ -10,10 +10,13 @@ package struct Expense {
     package let prepared: (CostlyMember) throws -> [Message]
     /// Whether each message arrives alone, so that each is a transaction of its own.
     package let isDripped: Bool
+    /// How many devices send it, each all of it.
+    package let peerCount: Int
 
     init(
         _ name: String,
         dripped: Bool = false,
+        peers: Int = 1,
         after prepared: @escaping (CostlyMember) throws -> [Message] = { _ in [] },
         _ measured: @escaping (CostlyMember) throws -> [Message]
     ) {
@@ -21,6 +24,7 @@ package struct Expense {
         self.prepared = prepared
         self.measured = measured
         self.isDripped = dripped
+        self.peerCount = peers
     }
 
     package typealias Draft = CostlyMember.Draft

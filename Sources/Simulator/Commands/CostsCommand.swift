@@ -51,20 +51,23 @@ struct CostsCommand: ParsableCommand {
         defer { try? FileManager.default.removeItem(at: directory) }
         let device = try MeasuredDevice(directory: directory.path)
         _ = device.write(.create(.init(id: .given(Expense.object(999_999)), type: "note")))
-        let member = try CostlyMember(of: device)
-        try member.connect()
-        member.send(try expense.prepared(member))
+        let members = try (0..<UInt64(expense.peerCount)).map { try CostlyMember(of: device, number: $0) }
+        for member in members {
+            try member.connect()
+            member.send(try expense.prepared(member))
+        }
         device.sleep(milliseconds: 1_000)
-        let messages = try expense.measured(member)
-        let before = (Self.residentByteCount, Self.diskByteCount(directory), device.nanoseconds, member.sentByteCount)
-        member.send(messages, oneByOne: expense.isDripped)
-        let sent = Double(member.sentByteCount - before.3)
+        let messages = try members.map { try expense.measured($0) }
+        let before = (Self.residentByteCount, Self.diskByteCount(directory), device.nanoseconds)
+        let sentBefore = members.reduce(0) { $0 + $1.sentByteCount }
+        for (member, messages) in zip(members, messages) { member.send(messages, oneByOne: expense.isDripped) }
+        let sent = Double(members.reduce(0) { $0 + $1.sentByteCount } - sentBefore)
         let time = Double(device.nanoseconds - before.2)
         let memory = Double(max(0, Self.residentByteCount - before.0))
         let disk = Double(Self.diskByteCount(directory) - before.1)
         let own = device.write(.set(Expense.object(999_999), name: "own", value: .int(1)))
         let next = device.write(.set(Expense.object(999_999), name: "own", value: .int(2)))
-        let name = member.refusal.map { expense.name + " (\($0))" } ?? expense.name
+        let name = members.compactMap(\.refusal).first.map { expense.name + " (\($0))" } ?? expense.name
         let columns = [
             sent / 1_000, time / 1_000_000, time / 1_000 / sent, memory / 1_000_000, memory / sent, disk / 1_000_000,
             disk / sent, Double(own) / 1_000_000, Double(next) / 1_000_000,
