@@ -124,14 +124,7 @@ extension HostileMember {
             run.firstSequence = other.sequence + 1
         case .redacted: return self.redactedRuns { _ in true }.map { .message(.run($0)) }
         case .partlyRedacted: return self.redactedRuns { _ in self.random.below(2) == 0 }.map { .message(.run($0)) }
-        case .otherKinds:
-            return self.storedRuns().map { run in
-                var run = run
-                for position in run.operations.indices where !run.operations[position].kind.isWrite {
-                    if self.random.below(2) == 0 { run.operations[position].kind = .redacted }
-                }
-                return .message(.run(run))
-            }
+        case .otherKinds: return self.storedRuns().map { .message(.run(self.redactingOtherKinds(of: $0))) }
         case .renamed:
             return self.redactedRuns { _ in true }.map { run in
                 var run = run
@@ -150,6 +143,30 @@ extension HostileMember {
         self.storedRuns().map { run in
             run.erasing(Set(run.operations.indices.filter(isRedacted)), self.cryptography)?.run ?? run
         }
+    }
+
+    /// The same with creations, moves and deletions declared to be writes that are redacted, where a change has no
+    /// write: one hash stands for what it would have written.
+    private func redactingOtherKinds(of run: Run) -> Run {
+        var builder = RunBuilder(replica: run.replica, firstSequence: run.firstSequence, previous: run.previous)
+        for change in run.changes {
+            let edits = run.operations[change.operationRange].compactMap { try? run.edit($0) }
+            let objects = edits.compactMap(\.object)
+            let isRedacted = objects.count == edits.count && !edits.contains(where: \.kind.isWrite)
+            builder.beginChange(
+                stamp: change.stamp,
+                context: run.contextEntries[change.contextRange],
+                blinding: isRedacted
+                    ? ChainHash.contents(of: change, in: run, self.cryptography).array[...] : run.blinding(of: change),
+                redaction: isRedacted ? .whole : change.redaction
+            )
+            if isRedacted {
+                for object in objects { builder.append(.redacted(object, name: "title", leaf: nil)) }
+            } else {
+                for edit in edits { builder.append(edit) }
+            }
+        }
+        return builder.signed(run.signature)
     }
 
     /// Everything that its store held when it turned.

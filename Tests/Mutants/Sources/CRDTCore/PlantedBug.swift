@@ -166,6 +166,9 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case droppedWritesTakenForSuperseded
     /// The hash of a change does not hold the names of the properties that it writes.
     case namesOfDroppedWritesUnhashed
+    /// The hash of a change holds of each edit which object it is of alone, so any can pass for a write that was
+    /// dropped.
+    case otherKindsRedactable
     /// What was dropped elsewhere and is needed here is not asked for.
     case neededContentNotAskedFor
     /// The digest of the state keeps what objects were before.
@@ -180,6 +183,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case branchCountsAtOnce
     /// Who names a change of a branch has merged the branch.
     case contextMergesBranches
+    /// Whoever likes to opens, merges and closes a branch, also of another user.
+    case branchesOpenToAll
     /// A branch that somebody gives up is gone with what he had not seen of it.
     case closingRemovesUnseen
     /// A merge takes in no branches of the branch.

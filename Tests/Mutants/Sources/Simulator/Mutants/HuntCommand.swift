@@ -1,6 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import Foundation
+internal import MergeModel
 internal import Simulation
 
 /// `hunt`: what `mutants` starts for each planted bug.
@@ -28,6 +29,8 @@ struct HuntCommand: ParsableCommand {
     /// Histories of the merge alone for bugs of the merge: a few seconds.
     private static let historyCount: UInt64 = 40_000
     private static let historyBatch: UInt64 = 512
+    /// Plans whose changes authors by the naive model write, of two users and on branches.
+    private static let agreementCount: UInt64 = 300
 
     private func hunt() throws {
         let files = try InputFile.scenarioNames(in: self.scenarios)
@@ -63,6 +66,27 @@ struct HuntCommand: ParsableCommand {
             let message = failed.finding.message.split(separator: "\n").first ?? ""
             StandardOutput.write("found \(failed.finding.property.rawValue) \(failed.seed) in a history: \(message)")
             return true
+        }
+        return self.runAgreements()
+    }
+
+    /// Returns whether any has found the bug.
+    private func runAgreements() -> Bool {
+        let agreement = MergeAgreement { MemoryStore.ofTestWorkspace }
+        for seed in self.first..<self.first &+ HuntCommand.agreementCount {
+            let plan = MergePlanGenerator.plan(seed: seed, changes: 25, troubles: [.branches])
+            StandardOutput.write("trying \(seed)")
+            do {
+                _ = try agreement.outcome(of: plan)
+            } catch {
+                guard self.isSoundWithoutBug({ (try? agreement.outcome(of: plan)) != nil }) else {
+                    StandardOutput.write("unsound plan \(seed)")
+                    continue
+                }
+                let message = "\(error)".split(separator: "\n").first ?? ""
+                StandardOutput.write("found \(CheckedProperty.modelDisagrees.rawValue) \(seed) in a plan: \(message)")
+                return true
+            }
         }
         return false
     }
