@@ -24,7 +24,9 @@ PROTOCOL_NAMES = {
     MEMBER: b"Noise_XXpsk0_25519_ChaChaPoly_SHA512",
 }
 DATA, REKEY, CLOSE = 0, 1, 2
-HELLO, WELCOME, RANGES, PING, PONG, JOIN, INTRODUCTION = 1, 2, 3, 10, 11, 12, 13
+HELLO, WELCOME, RANGES, RUN, PING, PONG, JOIN, INTRODUCTION = 1, 2, 3, 4, 10, 11, 12, 13
+# Bytes of messages in one record.
+RECORD_SIZE = 65_000
 PROTOCOL_VERSION = 1
 
 
@@ -80,10 +82,10 @@ class Identity:
         start = self.device[:8]
         return Hello(PROTOCOL_VERSION, start, wall_milliseconds, port, bytes(32), self.proof(channel)).encoded()
 
-    def introduction(self, user, certificates):
-        """What a member says first to another that may not know it."""
+    def introduction(self, user, certificates, nonce=bytes(16)):
+        """What a member says first to another that may not know it, and in its chains, which have each a nonce."""
         chain = b"".join(part for certificate in certificates for part in certificate)
-        return user + prefixed(self.name.encode()) + bytes(16) + b"\0" + varint(len(certificates)) + chain
+        return user + prefixed(self.name.encode()) + nonce + b"\0" + varint(len(certificates)) + chain
 
 
 @dataclass
@@ -208,7 +210,9 @@ class Channel:
         self.wire.send_framed(self.noise.encrypt(bytes([kind]) + data))
 
     def send_message(self, kind, body=b""):
-        self.send_record(DATA, bytes([kind]) + prefixed(body))
+        data = bytes([kind]) + prefixed(body)
+        for start in range(0, len(data), RECORD_SIZE):
+            self.send_record(DATA, data[start : start + RECORD_SIZE])
 
     def close(self):
         self.send_record(CLOSE)
