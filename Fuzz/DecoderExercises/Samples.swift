@@ -44,7 +44,8 @@ enum Samples {
     static var run: Run {
         let object = ObjectID(bytes: Bytes16(high: 0xaaaa, low: 1))
         let parent = ObjectID(bytes: Bytes16(high: 0xbbbb, low: 2))
-        let grant = GrantID(dot: Dot(replica: Samples.other, sequence: 300), index: 5)
+        let granting = NamedChange(replica: Samples.other, sequence: 300, hash: Samples.hash)
+        let grant = GrantID(change: granting, index: 5)
         var builder = RunBuilder(replica: Samples.replica, firstSequence: 1)
         builder.beginChange(
             stamp: Stamp(rawValue: 1 << 40),

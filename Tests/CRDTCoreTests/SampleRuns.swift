@@ -12,7 +12,8 @@ enum SampleRuns {
         let parent = ObjectID(bytes: Bytes16(high: 0xbbbb, low: 2))
         let other = ReplicaID(bytes: Bytes16(high: 3, low: 3))
         let another = ReplicaID(bytes: Bytes16(high: 4, low: 4))
-        let grant = GrantID(dot: Dot(replica: other, sequence: 300), index: 5)
+        let granting = NamedChange(replica: other, sequence: 300, hash: Hash256(bytes: Bytes32(1, 2, 3, 4)))
+        let grant = GrantID(change: granting, index: 5)
         var builder = RunBuilder(replica: replica, firstSequence: 1)
         builder.beginChange(
             stamp: Stamp(rawValue: 1 << 40),

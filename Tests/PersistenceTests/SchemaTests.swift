@@ -9,7 +9,7 @@ import Testing
 /// A database that this version wrote opens, also where the sources that would write it have changed since.
 @Suite struct SchemaTests {
     /// The version, and the checksum of what it has: whoever changes a table or a view raises the version.
-    private static let current: (version: Int32, checksum: UInt64) = (14, 0x3eb4_70bf_0ca3_9414)
+    private static let current: (version: Int32, checksum: UInt64) = (15, 0x2ee4_c777_116c_c149)
 
     /// FNV-1a, 64 bits.
     private static func checksum(_ text: String) -> UInt64 {
@@ -54,7 +54,7 @@ import Testing
         11223344-5566-4788-0000-000000000002|7|0.5|1
         11223344-5566-4788-0000-000000000002|9|0.5|1
         11223344-5566-4788-0000-000000000002|n|8|9
-        11223344-5566-4788-0000-000000000005|n|1|4
+        11223344-5566-4788-0000-000000000005|n|1|7
         3462d848-f53a-bb6d-0000-000000000004||970|1
         826c6abf-7fdd-5ad7-0000-000000000002||849|1
         d56b1fbb-9ceb-a9e8-0000-000000000001|z|203|1
@@ -70,7 +70,7 @@ import Testing
     private func check(_ directory: TemporaryDirectory, _ moment: Comment) throws {
         #expect(try directory.shell(Self.views) == Self.shown, moment)
         let others = try directory.shell(Self.others)
-        #expect(Self.checksum(others) == 0x3abd_14c6_5a22_abee, "\(moment): \(others)")
+        #expect(Self.checksum(others) == 0x0706_3c3d_27e9_90f8, "\(moment): \(others)")
     }
 
     @Test func `a database of this version opens and holds what it held`() throws {

@@ -29,7 +29,7 @@ package struct ChangeSize: Hashable, Sendable {
     /// What the columns of an operation take: kind, references and the length of its payload.
     package static let operationByteCount = 24
     /// What an operation's grant takes.
-    static let grantByteCount = 32
+    static let grantByteCount = 64
 
     /// What one operation takes.
     ///

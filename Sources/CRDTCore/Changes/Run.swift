@@ -141,8 +141,8 @@ package struct Run: Hashable, Sendable {
 
     /// Appends the shape of one operation: all of it, but of a write only which property it is of.
     ///
-    /// Kind (that of `set` for each write), grant (0, or 1 and its dot and index), object, name or parent as the kind
-    /// has them, then the payload behind its length.
+    /// Kind (that of `set` for each write), grant (0, or 1, its change by its hash, and its index), object, name or
+    /// parent as the kind has them, then the payload behind its length.
     package func appendShape(of operation: Operation, to bytes: inout [UInt8]) {
         bytes.append(operation.kind.isWrite ? OperationKind.set.rawValue : operation.kind.rawValue)
         if operation.grant == 0 {
@@ -150,8 +150,7 @@ package struct Run: Hashable, Sendable {
         } else {
             let grant = self.grants[Int(operation.grant) - 1]
             bytes.append(1)
-            grant.dot.replica.bytes.append(to: &bytes)
-            bytes.appendVarint(grant.dot.sequence)
+            grant.change.encode(to: &bytes)
             bytes.appendVarint(UInt64(grant.index))
         }
         if operation.kind.hasObject {

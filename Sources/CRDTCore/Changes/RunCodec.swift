@@ -31,8 +31,7 @@ extension Run {
         for name in self.names { bytes.appendPrefixed(Array(name.utf8)) }
         bytes.appendVarint(UInt64(self.grants.count))
         for grant in self.grants {
-            grant.dot.replica.bytes.append(to: &bytes)
-            bytes.appendVarint(grant.dot.sequence)
+            grant.change.encode(to: &bytes)
             bytes.appendVarint(UInt64(grant.index))
         }
     }
@@ -118,8 +117,8 @@ extension Run {
         }
         let grantLimit = min(Limits.runOperationCountMax, reader.remaining / Bytes16.byteCount)
         for _ in 0..<(try reader.count(atMost: grantLimit)) {
-            let dot = Dot(replica: ReplicaID(bytes: try reader.bytes16()), sequence: try reader.varint())
-            self.grants.append(GrantID(dot: dot, index: UInt32(try reader.count(atMost: Int(UInt32.max)))))
+            let change = try NamedChange(decoding: &reader)
+            self.grants.append(GrantID(change: change, index: UInt32(try reader.count(atMost: Int(UInt32.max)))))
         }
     }
 

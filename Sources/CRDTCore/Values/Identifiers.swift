@@ -191,15 +191,12 @@ package struct Point: Hashable, Sendable, Comparable {
     }
 }
 
-/// The grant an operation rests on: the operation that made it.
+/// The grant an operation rests on: the operation that made it, by its change and its place there.
 package struct GrantID: Hashable, Sendable {
-    package var dot: Dot
+    package var change: NamedChange
     package var index: UInt32
 
-    package init(dot: Dot, index: UInt32) {
-        self.dot = dot
-        self.index = index
-    }
+    package init(change: NamedChange, index: UInt32) { (self.change, self.index) = (change, index) }
 }
 
 /// Reading and writing hexadecimal text.

@@ -116,12 +116,13 @@ extension SegmentPoint: Bindable {
 }
 
 extension GrantID: Bindable {
-    static let parameterCount: Int32 = 3
+    static let parameterCount: Int32 = 4
 
     func bind(to statement: Statement, at position: Int32) {
-        statement.bind(position, self.dot.replica.bytes)
-        statement.bind(position + 1, self.dot.sequence)
-        statement.bind(position + 2, self.index)
+        statement.bind(position, self.change.replica.bytes)
+        statement.bind(position + 1, self.change.sequence)
+        statement.bind(position + 2, self.change.hash.bytes)
+        statement.bind(position + 3, self.index)
     }
 }
 

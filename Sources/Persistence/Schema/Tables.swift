@@ -39,8 +39,9 @@ extension Schema {
             grant_reference INTEGER PRIMARY KEY,
             replica BLOB NOT NULL,
             sequence INTEGER NOT NULL,
+            hash BLOB NOT NULL,
             idx INTEGER NOT NULL,
-            UNIQUE (replica, sequence, idx)
+            UNIQUE (replica, sequence, hash, idx)
         );
 
         -- The log: changes by (segment, sequence). The operations of a change have the numbers from "operation" on.

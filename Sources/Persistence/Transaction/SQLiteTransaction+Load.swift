@@ -281,8 +281,12 @@ extension SQLiteTransaction {
 
     private func grant(_ number: Int64) throws(StoreError) -> GrantID {
         let grant = try self.statements[.grantByNumber].first(number) { row throws(StoreError) in
-            let dot = Dot(replica: ReplicaID(bytes: try row.bytes16(0)), sequence: row.bits(1))
-            return GrantID(dot: dot, index: row.uint32(2))
+            let change = NamedChange(
+                replica: ReplicaID(bytes: try row.bytes16(0)),
+                sequence: row.bits(1),
+                hash: Hash256(bytes: try row.bytes32(2))
+            )
+            return GrantID(change: change, index: row.uint32(3))
         }
         guard let grant else { throw .damaged("grant \(number) is missing from the database") }
         return grant
