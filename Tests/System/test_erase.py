@@ -146,6 +146,82 @@ def test_an_open_branch_bars_what_it_shows(machines):
     check_healthy(first, second, third)
 
 
+def test_what_stands_on_a_deleted_branch_is_erased_unless_another_branch_shows_it(machines):
+    first, second, third, other = machines.first, machines.second, machines.third, machines.other
+    third.start(peers=[first.address])
+    first.run("branch", "create", "plan")
+    first.run("branch", "switch", "plan")
+    first.run("set", other, "text=plan-secret", "only=draft-secret")
+    first.run("branch", "create", "later")
+    first.run("branch", "switch", "main")
+    in_step(first, second, third)
+    first.run("branch", "delete", "plan", "--discard")
+    in_step(first, second, third)
+    for name in ("text", "only"):
+        barred = second.result("erase", other, name)
+        check(barred.returncode == 1 and b"later" in barred.stderr, f"a branch that shows {name}: {barred}")
+    first.run("branch", "delete", "later", "--discard")
+    in_step(first, second, third)
+    check(holds(third, "draft-secret"), "the log keeps what a deleted branch had: the test shows nothing")
+    check(second.json("erase", other, "only")["erased_writes"] == 1, "a property that only a deleted branch had")
+    check(second.json("erase", other, "text")["erased_writes"] == 1, "a value of a deleted branch")
+    in_step(first, second, third)
+    gone("plan-secret", first, second, third)
+    gone("draft-secret", first, second, third)
+    check(second.json("erase", other, "only")["erased_writes"] == 0, "erased again")
+    check(first.json("get", other, "text") == "kept-secret", "what is in force stays")
+    check_healthy(first, second, third)
+    third.restart(peers=[first.address])
+    in_step(first, second, third)
+    check_healthy(third)
+
+
+def test_what_only_a_deleted_branch_had_is_erased_and_the_object_does_not_come(machines):
+    first, second, third = machines.first, machines.second, machines.third
+    third.start(peers=[first.address])
+    first.run("branch", "create", "plan")
+    note = first.run("create", "note", "text=plan-secret", "--branch", "plan")
+    in_step(first, second, third)
+    first.run("branch", "delete", "plan", "--discard")
+    in_step(first, second, third)
+    before = properties_of_all(second)
+    check(second.json("erase", note, "text")["erased_writes"] == 1, "a value of an object of a deleted branch")
+    in_step(first, second, third)
+    gone("plan-secret", first, second, third)
+    check(properties_of_all(third) == before, "an erasure changed the state")
+    check_healthy(first, second, third)
+
+
+def test_what_was_erased_stays_so_where_late_edits_open_the_branch_again(machines):
+    first, second, third, other = machines.first, machines.second, machines.third, machines.other
+    third.start(peers=[first.address])
+    first.run("branch", "create", "plan")
+    for text in ("plan-older", "plan-secret"):
+        first.run("set", other, f"text={text}", "--branch", "plan")
+    in_step(first, second, third)
+    third.stop()
+    third.run("set", other, "title=late", "--branch", "plan")
+    first.run("branch", "delete", "plan", "--discard")
+    check(first.json("erase", other, "text")["erased_writes"] == 2, "the values of a deleted branch")
+    in_step(first, second)
+    gone("plan-secret", first, second)
+    third.start(peers=[first.address])
+    in_step(first, second, third)
+    # Whose branch shows a value keeps it; nobody else asks for it, or shows an older one in its place.
+    check(third.run("get", other, "text", "--branch", "plan") == "plan-secret", "the third lost what its branch shows")
+    gone("plan-older", first, second, third)
+    for peer in (first, second):
+        refused = peer.result("get", other, "text", "--branch", "plan")
+        check(refused.returncode == 3 and b"or erased" in refused.stderr, f"{peer.name}: {refused}")
+        check(peer.run("get", other, "title", "--branch", "plan") == "late", f"{peer.name} lost a late edit")
+        check(not holds(peer, "plan-secret"), f"{peer.name} got it again")
+    check_healthy(first, second, third)
+    third.run("branch", "delete", "plan", "--discard")
+    in_step(first, second, third)
+    gone("plan-secret", first, second, third)
+    check_healthy(first, second, third)
+
+
 @pytest.fixture
 def two(world):
     """Two machines that run, and a note."""

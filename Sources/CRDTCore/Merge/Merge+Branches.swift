@@ -49,7 +49,9 @@ extension Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         guard operation.kind.isEdit else { return }
-        if operation.kind == .redacted { try self.note(missing: 1, in: write.point, in: &transaction) }
+        if operation.kind == .redacted, !transaction.isGivenUp(write.point) {
+            try self.note(missing: 1, in: write.point, in: &transaction)
+        }
         let object = indexes.objects[Int(operation.object)]
         var (name, parent): (NameIndex, ObjectIndex?) = (.lifetime, nil)
         if operation.kind.isWrite { name = indexes.names[Int(operation.operand)] }
@@ -157,52 +159,70 @@ extension Merge {
     /// Gives up what a change names of branches, and what comes before it on its own.
     ///
     /// `record`: that of the change's own segment, for the caller to store.
-    /// - Complexity: O(*n* log *n*) for *n* named changes.
-    func close(
+    /// - Complexity: O(*n* log *n*) for *n* named changes, and those of which something was dropped.
+    mutating func close(
         _ branches: Set<BranchID>,
-        _ named: [SegmentPoint],
         of record: inout SegmentRecord,
         at place: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard !branches.isEmpty else { return }
-        var seen = SeenSegments()
-        for place in named {
-            guard let branch = transaction.progress(of: place.segment).branch, branches.contains(branch) else {
-                continue
+        for branch in branches.sorted() {
+            for (segment, sequence) in try transaction.givenUp(of: branch, by: place).all {
+                if segment == place.segment {
+                    if sequence > record.closedSequence {
+                        try self.setClosed(sequence, of: &record, at: segment, in: &transaction)
+                    }
+                } else if sequence > transaction.progress(of: segment).closedSequence {
+                    var other = transaction.segment(segment)
+                    try self.setClosed(sequence, of: &other, at: segment, in: &transaction)
+                    try transaction.setSegment(other, at: segment)
+                }
             }
-            transaction.cover(place, in: &seen)
-        }
-        for (segment, sequence) in seen.all
-        where segment != place.segment && sequence > transaction.progress(of: segment).closedSequence {
-            var other = transaction.segment(segment)
-            other.closedSequence = sequence
-            try transaction.setSegment(other, at: segment)
-        }
-        if let own = record.branch, branches.contains(own) {
-            record.closedSequence = max(record.closedSequence, place.sequence)
         }
     }
 
     /// Finds anew what is given up of branches, after changes were withdrawn.
-    private func reviseClosed(in transaction: inout some StoreTransaction) throws(StoreError) {
-        for segment in transaction.segmentIndices where transaction.progress(of: segment).closedSequence > 0 {
-            var record = transaction.segment(segment)
-            record.closedSequence = 0
-            try transaction.setSegment(record, at: segment)
-        }
+    private mutating func reviseClosed(in transaction: inout some StoreTransaction) throws(StoreError) {
+        var closed = SeenSegments()
         for id in transaction.branches.closedIDs {
             for place in transaction.branches.closings(of: id)
             where place.sequence <= transaction.progress(of: place.segment).appliedSequence {
-                let before = place.sequence - 1
-                var named: [SegmentPoint] = []
-                for point in try transaction.contexts(of: place.segment, after: before, through: place.sequence) {
-                    if let found = try transaction.place(of: point) { named.append(found) }
-                }
-                var record = transaction.segment(place.segment)
-                try self.close([id], named, of: &record, at: place, in: &transaction)
-                try transaction.setSegment(record, at: place.segment)
+                closed.formUnion(try transaction.givenUp(of: id, by: place))
             }
+        }
+        for segment in transaction.segmentIndices
+        where transaction.progress(of: segment).closedSequence != closed[segment] {
+            var record = transaction.segment(segment)
+            try self.setClosed(closed[segment], of: &record, at: segment, in: &transaction)
+            try transaction.setSegment(record, at: segment)
+        }
+    }
+
+    /// Sets how far a segment of a branch is given up.
+    ///
+    /// What was dropped of that is not missing: nobody needs it, and an erasure may have dropped it.
+    private mutating func setClosed(
+        _ sequence: UInt64,
+        of record: inout SegmentRecord,
+        at segment: SegmentIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let former = max(record.closedSequence, record.countedSequence)
+        record.closedSequence = sequence
+        let last = max(sequence, record.countedSequence)
+        var place = SegmentPoint(segment: segment, sequence: last)
+        while place.sequence < min(former, record.appliedSequence) {
+            place.sequence += 1
+            let run = try transaction.change(at: place)
+            try self.note(missing: run.redactedCount, in: place, in: &transaction)
+        }
+        place.sequence = former
+        while let next = try transaction.changesMissingContent(after: place, limit: 1).first,
+            next.segment == segment, next.sequence <= last
+        {
+            let run = try transaction.change(at: next)
+            try self.note(missing: -run.redactedCount, in: next, in: &transaction)
+            place = next
         }
     }
 
@@ -212,8 +232,7 @@ extension Merge {
         _ run: Run,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        let missingCount = run.operations[run.changes[0].operationRange].count { $0.kind == .redacted }
-        try self.note(missing: -missingCount, in: place, in: &transaction)
+        if !transaction.isGivenUp(place) { try self.note(missing: -run.redactedCount, in: place, in: &transaction) }
         for object in run.objects {
             try transaction.removeUnmerged(place, of: try transaction.objectIndex(of: object))
         }
@@ -274,5 +293,12 @@ extension Merge {
         var record = transaction.segment(segment)
         record.mergedSequence = max(sequence, record.firstSequence - 1)
         try transaction.setSegment(record, at: segment)
+    }
+}
+
+extension Run {
+    /// The number of writes of a change alone that were dropped.
+    fileprivate var redactedCount: Int {
+        self.operations[self.changes[0].operationRange].count { $0.kind == .redacted }
     }
 }

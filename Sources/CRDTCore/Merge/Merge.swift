@@ -455,7 +455,7 @@ package struct Merge {
         }
         if saysOfBranches {
             let closed = self.branchesClosed(by: change, of: run, record.introduction?.user)
-            try self.close(closed, self.room.seen, of: &record, at: place, in: &transaction)
+            try self.close(closed, of: &record, at: place, in: &transaction)
         }
         record.appliedSequence = sequence
         record.appliedStamp = stamp

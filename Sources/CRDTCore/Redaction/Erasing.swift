@@ -4,7 +4,7 @@
 /// every signature holds. It can be broken off after any step; what is left to do stays noted.
 ///
 /// An open branch may show what is to be dropped. That stays, with all that the branch needs beside it, until the
-/// branch shows it no more.
+/// branch shows it no more. What stands on a branch that was given up counts nowhere, and is dropped with the rest.
 package struct Erasing: Sendable {
     /// The number of writes that one step drops, and about the number of operations that it looks at.
     package static let stepWriteCountMax = 1_024
@@ -146,7 +146,7 @@ package struct Erasing: Sendable {
         var (ends, cost): ([SegmentIndex: ChainOrdinal], Int) = ([:], 1 + contexts.count)
         // What branches show is known only of all of them together.
         let limit = views.isEmpty ? room + 1 : .max
-        let covered = try transaction.supersededWrites(at: key, upTo: limit) { write in
+        var covered = try transaction.supersededWrites(at: key, upTo: limit) { write in
             cost += 1
             if let end = ends[write.segment] { return write.ordinal < end }
             cost += contexts.count
@@ -154,6 +154,7 @@ package struct Erasing: Sendable {
             ends[write.segment] = end
             return write.ordinal < end
         }
+        covered += try transaction.givenUpWrites(at: key, seenBy: contexts)
         self.summary.cost += cost + views.count * covered.count
         guard let shown = try transaction.shown(of: covered, at: key, in: views) else { return ([], []) }
         return (covered.filter { !shown.contains($0.point) }, shown.isEmpty ? taken : [])
@@ -185,11 +186,16 @@ package struct Erasing: Sendable {
             guard let (rest, dropped) = run.erasing(positions, cryptography), dropped.count == members.count else {
                 throw .damaged("a write that is to be erased is not in the log")
             }
-            for victim in members {
-                try transaction.removeVersion(victim.write, at: victim.key)
-                try transaction.countRedacted(1, in: place, at: victim.write.stamp, of: victim.key)
-            }
             let indexes = try merge.indexes(of: rest, on: place.segment, in: &transaction)
+            if transaction.isGivenUp(place) {
+                try merge.forget(place, run, in: &transaction)
+                try merge.record(rest, indexes, at: place, in: &transaction)
+            } else {
+                for victim in members {
+                    try transaction.removeVersion(victim.write, at: victim.key)
+                    try transaction.countRedacted(1, in: place, at: victim.write.stamp, of: victim.key)
+                }
+            }
             try transaction.replaceChange(at: place, by: rest, indexes: indexes)
             self.summary.erasedWriteCount += dropped.count
         }
@@ -249,7 +255,7 @@ extension StoreTransaction {
         }
         var redacted: [SegmentIndex: RedactedWrites] = [:]
         for known in try self.redactedWrites(at: key) { redacted[known.segment] = known }
-        for write in writes where !shown.contains(write.point) {
+        for write in writes where !shown.contains(write.point) && !self.isGivenUp(write.point) {
             let known = redacted[write.segment]
             redacted[write.segment] = RedactedWrites.adding(1, in: write.point, at: write.stamp, to: known)
         }
@@ -268,13 +274,56 @@ extension StoreTransaction {
     /// without one that it needs, if the past of the property were erased now; nil if there is none.
     package mutating func branchBarringErasure(at key: RegisterKey) throws(StoreError) -> BranchID? {
         let open = self.openBranches.map(\.opening.id)
-        guard !open.isEmpty, let register = try self.register(key) else { return nil }
-        var writes = try self.supersededWrites(at: key, upTo: .max) { _ in true }
-        writes += try self.conflicts(at: key) + [register.winner]
+        guard !open.isEmpty else { return nil }
+        let winner = try self.register(key)?.winner
+        var writes = try self.givenUpWrites(at: key)
+        if let winner {
+            writes += try self.supersededWrites(at: key, upTo: .max) { _ in true }
+            writes += try self.conflicts(at: key) + [winner]
+        }
         for branch in open {
             let shown = try self.shown(of: writes, at: key, in: [try self.view(of: branch)])
-            guard let shown, shown.isSubset(of: [register.winner.point]) else { return branch }
+            guard let shown, shown.allSatisfy({ $0 == winner?.point }) else { return branch }
         }
         return nil
+    }
+
+    /// The writes to a property on branches that were given up, as far as their content is here.
+    package mutating func givenUpWrites(at key: RegisterKey) throws(StoreError) -> [WriteReference] {
+        var writes: [WriteReference] = []
+        for operation in try self.unmergedOperations(at: key)
+        where operation.kind != .redacted && operation.kind.isWrite && self.isGivenUp(operation.point) {
+            writes.append(
+                WriteReference(
+                    stamp: try self.effectiveStamp(at: operation.point),
+                    segment: operation.segment,
+                    sequence: operation.sequence,
+                    index: operation.index
+                )
+            )
+        }
+        return writes
+    }
+
+    /// Those of them that were given up by changes which some authors had seen.
+    package mutating func givenUpWrites(
+        at key: RegisterKey,
+        seenBy contexts: [CausalContext]
+    ) throws(StoreError) -> [WriteReference] {
+        var (found, ends): ([WriteReference], [BranchID: SeenSegments]) = ([], [:])
+        for write in try self.givenUpWrites(at: key) {
+            guard let branch = self.progress(of: write.segment).branch else { continue }
+            if ends[branch] == nil {
+                var seen = SeenSegments()
+                for closing in self.branches.closings(of: branch) {
+                    let ordinal = ChainOrdinal(sequence: closing.sequence, index: 0)
+                    guard contexts.contains(where: { $0.covers(closing.segment, ordinal) }) else { continue }
+                    seen.formUnion(try self.givenUp(of: branch, by: closing))
+                }
+                ends[branch] = seen
+            }
+            if let end = ends[branch]?[write.segment], write.sequence <= end { found.append(write) }
+        }
+        return found
     }
 }

@@ -1,14 +1,15 @@
-/// Writes that are in force, in conflict or on a branch, and of whose content only a hash is here.
+/// Writes that are in force, in conflict or on a branch that nobody gave up, and of whose content only a hash is here.
 ///
 /// A write is dropped only where another one has seen it. A peer that comes later may get it before that one, or
 /// without it: all who had it may be lost, or somebody lies. Until the other comes the write is needed, and counts in
 /// every way; only what it says is missing.
 extension StoreTransaction {
-    /// Whether the content of a write that is in force or in conflict is missing.
+    /// Whether the content of a write that is in force or in conflict on a timeline is missing.
     ///
-    /// - Complexity: O(1) in a store that misses nothing.
+    /// - Complexity: O(1) in a store that misses nothing, except for what was given up.
     mutating func isMissing(_ write: WriteReference) throws(StoreError) -> Bool {
-        guard try self.missingCount(in: write.point) > 0 else { return false }
+        // Nobody asks for what was given up, be its branch open again or not; it is not here all the same.
+        guard try self.missingCount(in: write.point) > 0 || self.isGivenUp(write.point) else { return false }
         return try self.isRedacted(write)
     }
 
@@ -107,15 +108,17 @@ extension StoreTransaction {
 
     private static var toldApartCountMax: Int { 4_096 }
 
-    /// Whether the content of a write that is applied is needed: it is on a branch that is not merged, or in force or
-    /// in conflict.
+    /// Whether the content of a write that is applied is needed: it is on a branch that is not merged, and that nobody
+    /// gave up who had seen it, or in force or in conflict.
     mutating func isNeeded(
         _ ordinal: ChainOrdinal,
         in change: SegmentPoint,
         at key: RegisterKey
     ) throws(StoreError) -> Bool {
         let progress = self.progress(of: change.segment)
-        if change.sequence > progress.countedSequence { return change.sequence <= progress.appliedSequence }
+        if change.sequence > progress.countedSequence {
+            return change.sequence <= progress.appliedSequence && !self.isGivenUp(change)
+        }
         return try self.isRecorded(ordinal, on: change.segment, at: key)
     }
 

@@ -65,6 +65,32 @@ extension StoreTransaction {
     package func isGivenUp(_ id: BranchID) -> Bool {
         self.branches.closings(of: id).contains { $0.sequence <= self.progress(of: $0.segment).appliedSequence }
     }
+
+    /// Whether a change is on no timeline but on a branch, which somebody gave up who had seen it.
+    ///
+    /// So it is also where edits that came later have opened the branch again.
+    func isGivenUp(_ change: SegmentPoint) -> Bool {
+        let progress = self.progress(of: change.segment)
+        return progress.branch != nil && change.sequence > progress.countedSequence
+            && change.sequence <= progress.closedSequence
+    }
+
+    /// How far a change gives a branch up that it closes: what it names of it, and what comes before the change on its
+    /// own chain.
+    ///
+    /// - Complexity: O(*n* log *m*) for *n* named changes, of *m* in the log.
+    mutating func givenUp(of branch: BranchID, by closing: SegmentPoint) throws(StoreError) -> SeenSegments {
+        var seen = SeenSegments()
+        if self.progress(of: closing.segment).branch == branch { self.cover(closing, in: &seen) }
+        let before = closing.sequence - 1
+        for point in try self.contexts(of: closing.segment, after: before, through: closing.sequence) {
+            guard let place = try self.place(of: point), self.progress(of: place.segment).branch == branch else {
+                continue
+            }
+            self.cover(place, in: &seen)
+        }
+        return seen
+    }
 }
 
 extension SegmentProgress {

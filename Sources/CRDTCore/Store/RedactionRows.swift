@@ -33,7 +33,8 @@ package protocol RedactionRows {
     /// Some of the properties with dropped writes, in ascending order, from behind one on.
     mutating func propertiesWithRedactedWrites(after key: RegisterKey?, limit: Int) throws(StoreError) -> [RegisterKey]
 
-    /// How many writes of a change are in force, in conflict or on a branch that is not merged, and were dropped.
+    /// How many writes of a change were dropped that are in force, in conflict, or on a branch that is neither merged
+    /// nor given up.
     mutating func missingCount(in change: SegmentPoint) throws(StoreError) -> Int
     mutating func setMissingCount(_ count: Int, in change: SegmentPoint) throws(StoreError)
     /// Some of the changes that have such writes, in ascending order, from behind one on.

@@ -19,7 +19,7 @@ extension LocalTransaction {
         guard let past else { return nil }
         // What is in force is not past, but what a deleted object had is.
         let isErased = past.writeCount == 1 && (past.lives || past.value == nil)
-        if isErased { return 0 }
+        if isErased, past.givenUpCount == 0 { return 0 }
         if let branch = past.branch { throw .shownOnBranch(name: branch, of: name) }
         try self.plan.note(Erasure(object: object, name: name))
         let keptCount: Int64 = past.lives && past.value != nil ? 1 : 0
@@ -30,14 +30,15 @@ extension LocalTransaction {
         }
         // A write brings back what is deleted; this one, which has seen it, takes it away again.
         if !past.lives { try self.plan.deleteAlone(object) }
-        return past.writeCount - keptCount
+        return past.writeCount + past.givenUpCount - keptCount
     }
 }
 
 /// What is known of a property.
 private struct Past {
-    /// The writes whose content is here.
-    var writeCount: Int64
+    /// The writes whose content is here, and those on branches that were given up.
+    var writeCount: Int64 = 0
+    var givenUpCount: Int64
     /// Nil if it has none now.
     var value: Value?
     var lives: Bool
@@ -48,12 +49,16 @@ private struct Past {
         guard let index = try store.existingObjectIndex(of: object), let number = try store.existingNameIndex(of: name)
         else { return nil }
         let key = RegisterKey(object: index, name: number)
-        guard let register = try store.register(key) else { return nil }
-        self.writeCount = register.writeCount - (try store.redactedWrites(at: key).reduce(0) { $0 + $1.count })
-        // What is in force must be written behind the erasure, and nobody here knows it.
-        if try store.edit(register.winner)?.kind == .redacted { throw .compacted }
+        self.givenUpCount = Int64(try store.givenUpWrites(at: key).count)
         self.lives = try store.look(at: index) { $0.existence.isAlive }
-        if case .set(_, _, let value) = try store.edit(register.winner) { self.value = value }
+        if let register = try store.register(key) {
+            self.writeCount = register.writeCount - (try store.redactedWrites(at: key).reduce(0) { $0 + $1.count })
+            // What is in force must be written behind the erasure, and nobody here knows it.
+            if try store.edit(register.winner)?.kind == .redacted { throw .compacted }
+            if case .set(_, _, let value) = try store.edit(register.winner) { self.value = value }
+        } else if self.givenUpCount == 0 {
+            return nil
+        }
         if let barring = try store.branchBarringErasure(at: key) {
             self.branch = store.branches[barring]?.opening.name ?? "\(barring)"
         }

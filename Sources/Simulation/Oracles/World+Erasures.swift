@@ -79,7 +79,8 @@ extension World {
         let ordinal = ChainOrdinal(sequence: place.sequence, index: 0)
         let seen = try transaction.context(at: place)
         let context = CausalContext(seen: seen, author: place.segment, ordinal: ordinal)
-        let left = try transaction.supersededWrites(at: key, upTo: 1) { $0.ordinal < context.end(of: $0.segment) }
+        var left = try transaction.supersededWrites(at: key, upTo: 1) { $0.ordinal < context.end(of: $0.segment) }
+        left += try transaction.givenUpWrites(at: key, seenBy: [context])
         guard !left.isEmpty else { return false }
         // What a branch shows stays as long as it does, and is noted.
         if transaction.openBranches.isEmpty { return true }
