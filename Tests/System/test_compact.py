@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from peerd_harness import Agreement, DaemonSocket, check, program, say, wait_until
+from peerd_harness import Agreement, DaemonSocket, check, program, say, skip, wait_until
 
 OBJECTS = 6
 NAMES = ["title", "text", "count"]
@@ -220,3 +220,95 @@ def test_a_compaction_of_a_large_database_takes_memory_for_a_part_of_it_only(wor
     peak, file = usage.ru_maxrss << 10, database_bytes(peer)
     check(file > LARGE_VALUES * LARGE_VALUE_BYTES, f"the database has {file} bytes")
     check(peak < file * 3 // 4, f"a compaction of {file} bytes took {peak} bytes of memory")
+
+
+FREE_BYTES = 4_000_000
+
+
+class CrowdedDisk:
+    """A machine whose database is large, half of it values that were replaced, on a disk of its own."""
+
+    NOTES = 60
+
+    def __init__(self, world):
+        self.disk = world.root / "disk"
+        self.disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "none", self.disk], capture_output=True, check=False).returncode:
+            skip("no file system can be mounted here")
+        world.closers.append(lambda: subprocess.run(["umount", "-l", self.disk], check=False))
+        self.peer = world.peer("a")
+        self.peer.directory = self.disk / "a"
+        self.peer.run("init", "--name", "a")
+        self.peer.start(words=["--no-http"])
+        with DaemonSocket(self.peer) as socket:
+            ids = [socket.create("note", {"text": f"{number}" + "x" * 200_000}) for number in range(self.NOTES)]
+            for number, identity in enumerate(ids):
+                socket.ask("PATCH", f"/api/objects/{identity}", {"properties": {"text": f"{number}" + "y" * 200_000}})
+        self.peer.stop()
+
+    def free(self):
+        status = os.statvfs(self.disk)
+        return status.f_bavail * status.f_frsize
+
+    def leave(self, count):
+        """Gives the disk so many free bytes."""
+        status = os.statvfs(self.disk)
+        used = (status.f_blocks - status.f_bfree) * status.f_frsize
+        subprocess.run(["mount", "-o", f"remount,size={used + count}", self.disk], check=True)
+
+
+@pytest.fixture
+def crowded(world):
+    return CrowdedDisk(world)
+
+
+@pytest.mark.parametrize("daemon_runs", [True, False], ids=["daemon", "alone"])
+def test_a_compaction_on_a_nearly_full_disk_gives_room_back(crowded, daemon_runs):
+    """What is left of the database is larger than what is free, so that there is no room for another copy of it."""
+    peer = crowded.peer
+    before, state = database_bytes(peer), peer.export()
+    crowded.leave(FREE_BYTES)
+    if daemon_runs:
+        peer.start(words=["--no-http"])
+    report = peer.json("compact", "--keep", "0")
+    check(report["dropped_writes"] == crowded.NOTES, f"not everything was dropped: {report}")
+    check(peer.export() == state, "the state is another")
+    if daemon_runs:
+        peer.stop()
+    after = database_bytes(peer)
+    check(after < before * 0.6, f"the file had {before} bytes, and has {after}: {report}")
+    check(crowded.free() > FREE_BYTES + (before - after) * 0.9, "the room is not given back")
+    check(peer.json("doctor")["healthy"], "it is not healthy")
+
+
+def mode_of_pages(peer, mode=None):
+    """How a database takes note of its pages, once it is written anew if a mode is given."""
+    connection = sqlite3.connect(peer.directory / "peerd.sqlite")
+    if mode is not None:
+        connection.execute(f"PRAGMA auto_vacuum = {mode}")
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    found = connection.execute("PRAGMA auto_vacuum").fetchone()[0]
+    connection.close()
+    return found
+
+
+def test_a_former_database_says_on_a_nearly_full_disk_what_it_needs(crowded):
+    """One that takes no note of its pages, as no database did before."""
+    peer = crowded.peer
+    check(mode_of_pages(peer, "NONE") == 0, "it takes note of its pages")
+    before = database_bytes(peer)
+    crowded.leave(FREE_BYTES)
+    report = peer.json("compact", "--keep", "0")
+    check(report["dropped_writes"] == crowded.NOTES, f"not everything was dropped: {report}")
+    check("earlier version" in report["shrink_failure"], f"it does not say what it needs: {report}")
+    check(crowded.free() > FREE_BYTES * 0.9, f"it took the last bytes: {crowded.free()} are left")
+    check(peer.json("doctor")["healthy"], "it is not healthy")
+    # What is written next takes no room beyond the file.
+    for number in range(10):
+        peer.create("note", f"text={number}" + "z" * 100_000)
+    check(database_bytes(peer) == before, "the file has grown")
+    crowded.leave(2 * before)
+    report = peer.json("compact", "--keep", "0")
+    check(report["shrink_failure"] is None and database_bytes(peer) < before * 0.7, f"with room: {report}")
+    check(mode_of_pages(peer) == 2, "it must be written anew the next time too")

@@ -258,3 +258,22 @@ def test_the_lock_of_another_program_is_waited_for_and_named(world, daemon_runs)
     database.close()
     check(process.wait(60) == 0, "it does not wait")
     check(len(peer.objects()) == 1, "it is not written once")
+
+
+def test_a_full_disk_can_be_read_without_a_daemon(world):
+    disk = world.root / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "none", disk], check=False).returncode != 0:
+        skip("no file system can be mounted here")
+    world.closers.append(lambda: subprocess.run(["umount", "-l", disk], check=False))
+    peer = world.peer("a")
+    peer.directory = disk / "a"
+    peer.run("init")
+    note = peer.create("note", "n=1")
+    subprocess.run(["dd", "if=/dev/zero", f"of={disk}/filling", "bs=1k"], capture_output=True, check=False)
+    peer.refused(STORAGE, "create", "note", mentions=["disk is full"])
+    for verb in (["ls"], ["get", note], ["export"], ["tree"], ["log"]):
+        check(note in peer.run(*verb), f"{verb} does not show it")
+    peer.run("status")
+    (disk / "filling").unlink()
+    peer.run("create", "note")

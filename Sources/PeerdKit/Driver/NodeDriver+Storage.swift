@@ -26,7 +26,13 @@ extension NodeDriver {
             let step = run
             run = try self.storing { node throws(StoreError) in
                 var next = step
-                try node.step(&next, at: SystemClock.now())
+                do throws(StoreError) {
+                    try node.step(&next, at: SystemClock.now())
+                } catch .diskFull {
+                    // The log keeps what the steps before have written, which can be moved into the database.
+                    _ = try node.tend { store throws(StoreError) in try store.emptyLog() }
+                    try node.step(&next, at: SystemClock.now())
+                }
                 return next
             }
             progress(run)
@@ -36,9 +42,16 @@ extension NodeDriver {
     }
 
     /// Gives room back to the file system; returns the length of the database before and after.
-    package func shrink(always: Bool) throws -> (before: Int, after: Int, isLogEmpty: Bool) {
+    ///
+    /// `mayLeaveBytes`: whether bytes of what was deleted may be left, where there is no room to write the file anew.
+    package func shrink(
+        always: Bool,
+        mayLeaveBytes: Bool = false
+    ) throws -> (before: Int, after: Int, isLogEmpty: Bool) {
         try self.storing { node throws(StoreError) in
-            try node.tend { store throws(StoreError) in try store.shrink(always: always) }
+            try node.tend { store throws(StoreError) in
+                try store.shrink(always: always, mayLeaveBytes: mayLeaveBytes)
+            }
         }
     }
 

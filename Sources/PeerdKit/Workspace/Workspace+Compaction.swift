@@ -46,8 +46,9 @@ extension Workspace {
     /// branches keep what they show. A machine that was away for longer gets everything, and loses no edit of its own.
     ///
     /// Writes and the sync continue meanwhile, and wait for parts of it. A compaction that is cancelled, or whose
-    /// process ends, leaves what is done, and the next one continues. At the end the file gets smaller, which takes
-    /// room for what is left, and as much in the folder for temporary files.
+    /// process ends, leaves what is done, and the next one continues. At the end the file is written anew, which takes
+    /// room for what is left, and as much in the folder for temporary files; where there is less, it gets smaller in
+    /// place, which takes longer.
     ///
     /// - Parameters:
     ///   - seconds: the length of the history to keep.
@@ -81,7 +82,8 @@ extension Workspace {
         var (counts, failure): (CompactionReport.FileByteCounts?, String?)
         if !isDryRun {
             do {
-                let (before, after, _) = try await driver.shrink(always: run.summary.droppedWriteCount > 0)
+                let hasDropped = run.summary.droppedWriteCount > 0
+                let (before, after, _) = try await driver.shrink(always: hasDropped, mayLeaveBytes: true)
                 counts = CompactionReport.FileByteCounts(before: before, after: after)
             } catch let error as PeerdError {
                 failure = error.message

@@ -93,22 +93,80 @@ final class DatabaseFile {
 
     /// Writes the database anew without its free pages, if they are many, or in any case.
     ///
-    /// `isLogEmpty`: whether nothing of what was there before is left in the write-ahead log.
-    func shrink(always: Bool) throws(StoreError) -> (before: Int, after: Int, isLogEmpty: Bool) {
+    /// `mayLeaveBytes`: whether bytes of what was deleted may be left in the file. Then pages are moved in its place
+    /// where there is no room for that, so many at a time as there is room for. `isLogEmpty`: whether nothing of what
+    /// was there before is left in the write-ahead log.
+    func shrink(
+        always: Bool,
+        mayLeaveBytes: Bool
+    ) throws(StoreError) -> (before: Int, after: Int, isLogEmpty: Bool) {
         let pageByteCount = try self.connection.integer("PRAGMA page_size") ?? 0
         let pageCount = try self.connection.integer("PRAGMA page_count") ?? 0
         let before = Int(pageCount * pageByteCount)
         let free = try self.connection.integer("PRAGMA freelist_count") ?? 0
         if always || free > 0 && free * 4 >= pageCount {
-            // SQLite makes a copy first. In memory, it would take as much as the database.
-            try self.connection.execute("PRAGMA temp_store = FILE")
-            defer { try? self.connection.execute("PRAGMA temp_store = MEMORY") }
-            try self.connection.execute("VACUUM")
+            // A copy in the folder for temporary files, and another in the log.
+            let needed = (pageCount - free) * pageByteCount * 2
+            let room = mayLeaveBytes ? self.freeByteCount ?? .max : .max
+            do throws(StoreError) {
+                guard room >= needed else { throw .diskFull }
+                try self.writeAnew()
+            } catch .diskFull where mayLeaveBytes {
+                try self.moveFreePages(pageByteCount: pageByteCount, insteadOf: needed)
+            }
         }
         // Where somebody reads an older state, the file gets smaller only at a later time.
         let isLogEmpty = try self.truncateLog()
         let after = try DataDirectory.byteCount(of: self.path).map { Int($0) }
         return (before, after ?? before, isLogEmpty)
+    }
+
+    private func writeAnew() throws(StoreError) {
+        // SQLite makes a copy first. In memory, it would take as much as the database.
+        do throws(StoreError) {
+            try self.connection.execute("PRAGMA temp_store = FILE; \(Self.notesPages)")
+            defer { try? self.connection.execute("PRAGMA temp_store = MEMORY") }
+            try self.connection.execute("VACUUM")
+        } catch {
+            // What was in vain takes room in the log.
+            _ = try self.emptyLog()
+            throw error
+        }
+    }
+
+    /// A database that is new, or written anew, notes which page leads to which, so that pages can be moved in place.
+    private static let notesPages = "PRAGMA auto_vacuum = INCREMENTAL"
+
+    /// Moves pages from the end of the file into free ones, and cuts the end off.
+    ///
+    /// `needed`: the bytes that to write the file anew takes.
+    private func moveFreePages(pageByteCount: Int64, insteadOf needed: Int64) throws(StoreError) {
+        guard try self.connection.integer("PRAGMA auto_vacuum") != 0 else {
+            throw .unavailable(
+                """
+                An earlier version made it, so that it has to be written anew once, for which \
+                \(needed / 1_000_000 + 1) MB must be free there.
+                """
+            )
+        }
+        var free = Int64.max
+        while case let left = try self.connection.integer("PRAGMA freelist_count") ?? 0, left > 0, left < free {
+            free = left
+            // While somebody reads an older state, the log cannot be emptied, and would take what it gives.
+            guard try self.truncateLog() else { return }
+            // Beside each page that is moved, the log gets those that lead to it.
+            let room = (self.freeByteCount ?? 0) / (pageByteCount * 8)
+            try self.connection.execute("PRAGMA incremental_vacuum(\(max(Self.movedPagesMin, room)))")
+        }
+    }
+
+    private static let movedPagesMin: Int64 = 32
+
+    /// The bytes that are free where the database is; nil if the system does not tell.
+    private var freeByteCount: Int64? {
+        var status = statvfs()
+        guard self.directory != nil, statvfs(self.path, &status) == 0 else { return nil }
+        return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
     }
 
     /// Writes what the write-ahead log holds into the database, and cuts the log off.
@@ -156,7 +214,19 @@ final class DatabaseFile {
         guard try DataDirectory.byteCount(of: path) != nil else {
             throw .unavailable("There is no database \(path).")
         }
-        let name = try self.readingName(of: path)
+        do throws(StoreError) {
+            return try self.openForReading(path, name: try self.readingName(of: path), configuration)
+        } catch .diskFull {
+            // The index of the log takes room.
+            return try self.openForReading(path, name: try self.nameWithoutLog(of: path), configuration)
+        }
+    }
+
+    private static func openForReading(
+        _ path: String,
+        name: String,
+        _ configuration: StoreConfiguration
+    ) throws(StoreError) -> DatabaseConnection {
         let connection = try DatabaseConnection(name, busyMilliseconds: configuration.busyMilliseconds)
         // Not opened read-only: where nobody writes, the first who reads makes the index of the log.
         try connection.execute(
@@ -179,6 +249,10 @@ final class DatabaseFile {
     private static func readingName(of path: String) throws(StoreError) -> String {
         let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         guard access(directory, W_OK) != 0, access(path + "-shm", F_OK) != 0 else { return path }
+        return try self.nameWithoutLog(of: path)
+    }
+
+    private static func nameWithoutLog(of path: String) throws(StoreError) -> String {
         if let logByteCount = try DataDirectory.byteCount(of: path + "-wal"), logByteCount > 0 {
             throw .unavailable(
                 "\(path)-wal holds changes that can only be read where files can be written; copy the directory there."
@@ -194,6 +268,9 @@ final class DatabaseFile {
         _ configuration: StoreConfiguration
     ) throws(StoreError) -> DatabaseConnection {
         let connection = try DatabaseConnection(path, busyMilliseconds: configuration.busyMilliseconds)
+        if try connection.integer("PRAGMA page_count") == 0 {
+            try connection.execute(self.notesPages)
+        }
         // In the write-ahead log, FULL makes each commit wait for the disk.
         var settings = """
             PRAGMA journal_mode = WAL;

@@ -72,14 +72,19 @@ package struct SQLiteStore: NodeStore, ~Copyable {
     /// Gives room that nothing takes any more back to the file system, if that is a quarter of the file or more, or in
     /// any case.
     ///
-    /// Needs room for another copy of what is left meanwhile. A process that ends leaves the file as it was.
+    /// Needs room for two other copies of what is left meanwhile. A process that ends leaves the file as it was. No
+    /// byte of what was deleted is left then, unless the write-ahead log holds it still.
     ///
-    /// If it writes the file anew, no byte of what was deleted is left, unless the write-ahead log holds it still.
+    /// `mayLeaveBytes`: to move pages within the file where there is no such room; bytes of what was deleted may be
+    /// left.
     ///
     /// - Returns: the length of the file before and after, and whether the write-ahead log is empty, which it is not
     ///   while somebody reads an older state.
-    package mutating func shrink(always: Bool) throws(StoreError) -> (before: Int, after: Int, isLogEmpty: Bool) {
-        try self.file.shrink(always: always)
+    package mutating func shrink(
+        always: Bool,
+        mayLeaveBytes: Bool
+    ) throws(StoreError) -> (before: Int, after: Int, isLogEmpty: Bool) {
+        try self.file.shrink(always: always, mayLeaveBytes: mayLeaveBytes)
     }
 
     /// Cuts the write-ahead log off; returns false if somebody reads an older state.

@@ -15,7 +15,7 @@ struct CompactCommand: AsyncParsableCommand {
 
             The daemon goes on writing and syncing meanwhile. If the command is ended, the next one continues. At the \
             end the file is written anew, which needs room for what is left, and as much in the folder for temporary \
-            files.
+            files; where there is less, it gets smaller in place, which takes longer.
             """
     )
 

@@ -65,6 +65,9 @@ struct Workplace {
         if !mayWrite, access(paths.directory, W_OK) != 0 { return try await self.openReadOnly(paths, output) }
         do {
             return try await self.openLocally(paths, output, mayWrite: mayWrite)
+        } catch let error as PeerdError where error.code == .diskFull && !mayWrite {
+            // Not even the lock can be noted; to read takes no room.
+            return try await self.openReadOnly(paths, output)
         } catch let error as PeerdError where error.code == .alreadyOpen {
             // The process that has the directory may be a daemon that was just starting.
             if let workplace = try await self.ofDaemon(paths, output, patienceSeconds) { return workplace }
