@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a Debian package of the program, with the Swift library inside it: peerd_VERSION_ARCH.deb.
 #
-#   scripts/deb.sh FOLDER    FOLDER is what "make install DESTDIR=FOLDER PREFIX=/usr" has filled
+#   scripts/deb.sh FOLDER [PACKAGE]    FOLDER is what "make install DESTDIR=FOLDER PREFIX=/usr" has filled
 #
 # What it depends on is looked up: the packages that the libraries come from which the program is linked with.
 set -euo pipefail
@@ -11,7 +11,7 @@ root=${1:?"the folder that make install has filled"}
 binary=$root/usr/bin/peerd
 version=$("$binary" --version)
 architecture=$(dpkg --print-architecture)
-package=peerd_${version}_${architecture}.deb
+package=${2:-peerd_${version}_${architecture}.deb}
 
 # "libc6 (>= the version here)" and so on: what was built here may need what is here.
 depends=$(
@@ -39,6 +39,7 @@ Description: structured data on several machines, editable offline
  Objects with properties, arranged in a tree, on all of your machines, without a server. Each can be edited offline,
  and when machines meet again their edits come together.
 CONTROL
+for script in postinst prerm; do install -m 755 Packaging/deb-daemons "$root/DEBIAN/$script"; done
 dpkg-deb --root-owner-group --build "$root" "$package" > /dev/null
 rm -r "$root/DEBIAN"
 echo "$package"

@@ -1,22 +1,25 @@
-"""A machine that systemd boots, with the packaged units and nothing else: its own init, users, services and network.
+"""A machine that systemd boots, with the Debian package and nothing else: its own init, users, services and network.
 
-The programs are those of the host (/usr, read-only); everything else is a folder of the test.
+The programs are those of the host (/usr, below what the package puts there); everything else is a folder of the test.
 """
 
+import functools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
-from peerd_harness import check, program, wait_until
+from peerd_harness import check, program, skip, wait_until
 
 BOOT_SECONDS = 30
 COMMAND_SECONDS = 60
-PACKAGING = Path(__file__).parents[2] / "Packaging"
-BIN = "/opt/peerd"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+BIN = "/usr/bin"
 USER = ("someone", 1000)
 HOME = "/srv/someone"
 SYSTEM_FOLDERS = ("/usr/", "/lib/", "/lib64/", "/bin/")
@@ -26,7 +29,7 @@ def reason_to_skip():
     """Why no machine can be booted here, or None."""
     if os.geteuid() != 0:
         return "systemd-nspawn needs root"
-    for word in ("systemd-nspawn", "nsenter"):
+    for word in ("systemd-nspawn", "nsenter", "dpkg-deb"):
         if not shutil.which(word):
             return f"the program {word} is not here"
     if not os.access("/usr/lib/systemd/systemd", os.X_OK):
@@ -41,6 +44,30 @@ def folders_of_libraries():
     return {os.path.dirname(path) for path in paths if not path.startswith(SYSTEM_FOLDERS)}
 
 
+@functools.cache
+def package(version_suffix=""):
+    """A Debian package of the program that is tested, under its version or a later one."""
+    folder = tempfile.TemporaryDirectory(prefix="peerd-package.")
+    root, path = Path(folder.name, "root"), Path(folder.name, "peerd.deb")
+    environment = {**os.environ, "DPKG_DEB_COMPRESSOR_TYPE": "none"}
+
+    def run(*words):
+        done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+        check(done.returncode == 0, f"{words}: {done.stderr}{done.stdout}")
+
+    if version_suffix:
+        run("dpkg-deb", "--raw-extract", package()[1], root)
+        control = root / "DEBIAN/control"
+        control.write_text(re.sub(r"(?m)^(Version: .*)$", rf"\1{version_suffix}", control.read_text()))
+        run("dpkg-deb", "--root-owner-group", "--build", root, path)
+    else:
+        run(SCRIPTS / "install.sh", program(), root, "/usr")
+        run(SCRIPTS / "deb.sh", root, path)
+    shutil.rmtree(root)
+    # The folder is there as long as somebody has it.
+    return folder, path
+
+
 class ServiceMachine:
     """A machine that runs until `close`."""
 
@@ -48,7 +75,9 @@ class ServiceMachine:
         self.root = Path(root)
         self.log = self.root.with_name("console.log")
         self._fill()
-        words = ["systemd-nspawn", "--quiet", "--boot", f"--directory={self.root}", "--bind-ro=/usr",
+        installed = self.root.with_name("usr")
+        installed.mkdir()
+        words = ["systemd-nspawn", "--quiet", "--boot", f"--directory={self.root}", f"--overlay=/usr:{installed}:/usr",
                  "--register=no", "--keep-unit", "--private-network", f"--machine=pd{os.getpid()}",
                  "--console=read-only", *(f"--bind-ro={path}" for path in folders_of_libraries()),
                  "systemd.unit=basic.target", "systemd.log_target=console"]
@@ -57,7 +86,8 @@ class ServiceMachine:
         self.init = None
 
     def _fill(self):
-        for name in ("etc/systemd/system", "etc/systemd/user", "usr", "var", "root", HOME[1:], "opt/peerd"):
+        for name in ("etc/systemd/system", "etc/systemd/user", "usr", "root", HOME[1:], "var/lib/dpkg/info",
+                     "var/lib/dpkg/updates"):
             (self.root / name).mkdir(parents=True)
         os.chown(self.root / HOME[1:], USER[1], USER[1])
         for name in ("bin", "sbin", "lib", "lib64"):
@@ -75,16 +105,13 @@ class ServiceMachine:
         drop_in = etc / "systemd/system/user@.service.d"
         drop_in.mkdir()
         (drop_in / "test.conf").write_text("[Service]\nPAMName=\nEnvironment=XDG_RUNTIME_DIR=/run/user/%i\n")
-        self.install()
-        for unit, folder in (("peerd@.service", "system"), ("peerd.user.service", "user")):
-            text = (PACKAGING / unit).read_text().replace("@BINDIR@", BIN)
-            (etc / "systemd" / folder / unit.replace(".user", "")).write_text(text)
+        # What the package depends on is here.
+        shutil.copy2("/var/lib/dpkg/status", self.root / "var/lib/dpkg/status")
 
-    def install(self):
-        """Puts the program in its place, as a package manager does: in the place of one that may run."""
-        new = self.root / "opt/peerd/new"
-        shutil.copy2(program(), new)
-        new.rename(self.root / "opt/peerd/peerd")
+    def install(self, version_suffix=""):
+        """Has the package manager install the package, or another version of it; returns what it says."""
+        shutil.copy2(package(version_suffix)[1], self.root / "root/peerd.deb")
+        return self.run("dpkg", "--install", "--force-unsafe-io", "/root/peerd.deb")
 
     def is_up(self):
         """Whether the services of the machine can be started; false if it has ended."""
@@ -131,6 +158,50 @@ class ServiceMachine:
 
     def journal(self):
         return self.result("journalctl", "--no-pager", "--lines=40").stdout
+
+
+def booted(world):
+    """A machine that has booted, with the package."""
+    if reason := reason_to_skip():
+        skip(reason)
+    machine = ServiceMachine(world.root / "machine")
+    world.closers.append(machine.close)
+    if reason := machine.boot():
+        skip(reason)
+    machine.install()
+    return machine
+
+
+class Account:
+    """Somebody with a new account on a machine, and a network of his own as if it were another one."""
+
+    def __init__(self, machine, name):
+        self.machine, self.name, self.home = machine, name, f"/srv/{name}"
+        machine.run("useradd", "--base-dir=/srv", "--create-home", "--shell=/bin/bash", name)
+        self.group = machine.run("id", "--group", name)
+        machine.run("ip", "netns", "add", name)
+        self.inside = ("ip", "netns", "exec", name)
+        machine.run(*self.inside, "ip", "link", "set", "lo", "up")
+        check(not list((machine.root / self.home[1:]).iterdir()), "the home of a new account is not empty")
+
+    def connect(self, other):
+        """A cable between the networks of two."""
+        both = [(self, "10.79.0.1/24"), (other, "10.79.0.2/24")]
+        self.machine.run("ip", "link", "add", "eth0", "netns", self.name, "type", "veth", "peer", "eth0", "netns",
+                         other.name)
+        for one, address in both:
+            self.machine.run(*one.inside, "ip", "address", "add", address, "dev", "eth0")
+            self.machine.run(*one.inside, "ip", "link", "set", "eth0", "up")
+
+    def types(self, text):
+        """What is on the screen then; what the shell has left behind goes on."""
+        screen = f"/tmp/{self.name}"
+        user = ("setpriv", f"--reuid={self.name}", f"--regid={self.group}", "--init-groups", "env", "-i",
+                f"--chdir={self.home}", f"HOME={self.home}", f"USER={self.name}", "PATH=/usr/bin:/bin")
+        done = self.machine.result(*self.inside, *user, "bash", "-c", f"bash -el >>{screen} 2>&1", stdin=text)
+        shown = self.machine.result("cat", screen).stdout
+        check(done.returncode == 0, f"{self.name}: {done.returncode}: {done.stderr}{shown}")
+        return shown
 
 
 class SystemService:

@@ -1,6 +1,5 @@
-"""The packaged units, on a machine that systemd boots: the quick start, invites, discovery, backups, a restart, a
-sleep, a new network, and another version of the program under a daemon that runs. And what the sandbox of a service can
-forbid.
+"""The package, on a machine that systemd boots: the quick start, invites, discovery, backups, a restart, a sleep, a new
+network, and an upgrade of the package under a daemon that runs. And what the sandbox of a service can forbid.
 """
 
 import json
@@ -12,21 +11,14 @@ import pytest
 
 import service_machine
 from peerd_harness import check, skip, wait_until
-from service_machine import ServiceMachine, SystemService, UserService
+from service_machine import SystemService, UserService
 
 FAILURE, USAGE = 1, 2
 
 
 @pytest.fixture
 def machine(world):
-    """A machine that has booted."""
-    if reason := service_machine.reason_to_skip():
-        skip(reason)
-    machine = ServiceMachine(world.root / "machine")
-    world.closers.append(machine.close)
-    if reason := machine.boot():
-        skip(reason)
-    return machine
+    return service_machine.booted(world)
 
 
 def invite(service):
@@ -48,14 +40,25 @@ def all_is_well(service):
     check(not wrong, f"{service.name}: {wrong}")
 
 
-def restart_with_another_program(machine, service):
-    """The package manager puts another file in the place of the program that runs."""
+def put_another_program(machine, service):
+    """Something else than the package manager puts another file in the place of the program that runs."""
     before = service.pid()
-    machine.install()
+    machine.run("cp", "/usr/bin/peerd", "/usr/bin/another")
+    machine.run("mv", "/usr/bin/another", "/usr/bin/peerd")
     check(service.run("status") and service.pid() == before, "the daemon that runs no longer answers")
-    service.systemctl("restart")
+
+
+def upgrade(machine, service, version_suffix):
+    """The package manager installs another version: a daemon that runs is that one afterwards."""
+    before, known = service.pid(), service.run("ls")
+    said = machine.install(version_suffix)
+    check("Unpacking" in said and version_suffix in said, f"nothing was upgraded: {said}")
     wait_until(lambda: service.result("status").stdout.count("listening on"), 30, "it runs again")
-    check(service.pid() != before, "it was not started again")
+    check(service.pid() not in (before, "0"), "it was not started again")
+    runs = machine.run("readlink", f"/proc/{service.pid()}/exe")
+    check(runs == "/usr/bin/peerd", f"it runs {runs}")
+    check(service.run("ls") == known, "it has something else than before")
+    all_is_well(service)
 
 
 def sleep(machine, service):
@@ -91,8 +94,16 @@ def test_two_services_of_the_system_meet(machine):
     one.start()
     check(one.json("status")["listen"].rsplit(":")[-1] != former.rsplit(":")[-1], "it listens where it did")
     meet(one, two, "found")
-    restart_with_another_program(machine, one)
-    meet(one, two, "another program")
+    put_another_program(machine, one)
+    one.systemctl("enable")
+    two.systemctl("stop")
+    upgrade(machine, one, "+1")
+    check(machine.run("systemctl", "is-enabled", one.unit) == "enabled", "it does not start with the machine any more")
+    check(two.pid() == "0", "the upgrade has started what did not run")
+    two.start()
+    meet(one, two, "upgraded")
+    machine.run("dpkg", "--remove", "peerd")
+    check((one.pid(), two.pid()) == ("0", "0"), "they run without a program")
 
 
 def test_backups_of_a_service_of_the_system_are_where_they_are_said_to_be(machine):
@@ -127,9 +138,8 @@ def test_the_service_of_a_user(machine):
     user.run("backup", "/tmp/one")
     check((machine.root / "tmp/one").exists() or machine.run("ls", "/tmp/one"), "the backup is elsewhere")
     sleep(machine, user)
-    restart_with_another_program(machine, user)
-    meet(user, desk, "another program")
-    all_is_well(user)
+    upgrade(machine, user, "+1")
+    meet(user, desk, "upgraded")
 
 
 def test_that_the_system_tells_no_addresses_is_told(world):

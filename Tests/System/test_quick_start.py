@@ -1,4 +1,5 @@
-"""The quick start of the README, pasted as one block into a shell of each machine."""
+"""The quick start of the README: pasted as one block into a shell of each machine, and typed as it stands by people who
+have just got an account on a machine with the package."""
 
 import os
 import re
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from peerd_harness import check, free_port, program
+import service_machine
+from peerd_harness import check, free_port, program, wait_until
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 PASTE_SECONDS = 60
@@ -78,3 +80,20 @@ def test_the_quick_start_works_as_a_paste(world, turn):
     desk.paste(run_block)
     output = desk.paste(either_block)
     check("Buy seeds" in output, f"the tree shows the note: {output}")
+
+
+def test_the_quick_start_works_in_new_accounts(world):
+    first_block, join_block, run_block, either_block = blocks()
+    machine = service_machine.booted(world)
+    laptop, desk = (service_machine.Account(machine, name) for name in ("laptop", "desk"))
+    laptop.connect(desk)
+    line = re.search(r"^peerd:1:\S+$", laptop.types(first_block), re.M)
+    check(line, "the first machine prints an invite")
+    desk.types(f"{join_block}\n{line.group()}")
+    desk.types(run_block)
+    for writer, reader in ((desk, laptop), (laptop, desk)):
+        check("Buy seeds" in writer.types(either_block), f"{writer.name} does not see the note")
+        known = writer.types("echo; peerd ls").split("\n\n")[-1]
+        wait_until(lambda: known in reader.types("peerd ls"), 30, f"{reader.name} has {known}")
+    for person in (laptop, desk):
+        check("problem" not in person.types("peerd doctor"), f"{person.name} has problems")
