@@ -59,13 +59,20 @@ extension PeerdError {
 
     /// Says that transactions of the same work were written before the one that failed.
     package func behind(_ transactionCount: Int) -> PeerdError {
-        guard transactionCount > 0 else { return self }
-        let failure = self == .diskFull ? "The disk is full." : self.message
+        PeerdError(self.code, Self.message(self.message, behind: transactionCount), advice: self.advice)
+    }
+
+    /// What happened, in words that are true behind so many transactions of the same work.
+    package static func message(_ message: String, behind transactionCount: Int) -> String {
+        guard transactionCount > 0 else { return message }
+        // Of the one that failed.
+        let failure = message.replacing("; nothing was written.", with: ".")
+            .replacing(" Nothing was written.", with: "")
         let written =
             transactionCount == 1
             ? "One transaction of this was written before, and stays."
             : "\(transactionCount) transactions of this were written before, and stay."
-        return PeerdError(self.code, "\(failure) \(written)", advice: self.advice)
+        return "\(failure) \(written)"
     }
 
     /// Says why a file was not opened.

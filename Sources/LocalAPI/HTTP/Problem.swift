@@ -46,6 +46,14 @@ package struct Problem: Answer, Error {
         (self.detail, self.message, self.advice, self.headers) = (detail, detail, advice, headers)
     }
 
+    /// Says that transactions of the same work were written before the one that failed.
+    func behind(_ transactionCount: Int) -> Problem {
+        var problem = self
+        problem.message = PeerdError.message(self.message, behind: transactionCount)
+        problem.detail = PeerdError.message(self.detail, behind: transactionCount)
+        return problem
+    }
+
     package static func badRequest(_ detail: String) -> Problem {
         Problem(.badRequest, "bad-request", detail, advice: "Correct the request; /api/openapi.json describes it.")
     }

@@ -166,7 +166,8 @@ struct ResolvedEdits: Sendable {
         return try self.edit(in: &transaction)
     }
 
-    private func check(in transaction: inout WriteTransaction) throws {
+    /// Throws if an object does not have the version that it must have.
+    func check(in transaction: inout WriteTransaction) throws {
         for condition in self.batch.conditions {
             guard let id = self.ids[condition.object] else { continue }
             let version = try transaction.committedObject(id)?.version
