@@ -89,7 +89,7 @@ static void transactions(sqlite3 *source, sqlite3 *db) {
 }
 
 static void commits(sqlite3 *source, sqlite3 *db, int count) {
-    table operations = load(source, "operation", "WHERE kind = 2 LIMIT 1");
+    table operations = load(source, "operation", "WHERE kind < 0 LIMIT 1");
     prepare_insert(db, &operations, "INSERT");
     double *times = malloc(count * sizeof(double));
     for (int commit = 0; commit < count; commit++) {
