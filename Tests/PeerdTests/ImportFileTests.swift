@@ -111,7 +111,6 @@ import Testing
         ("[\n{\"type\":\"t\",\n\"properties\":{\"a\":1,\n\"b\":1e999}}]", ["Object 1", "line 2", "\"b\" on line 4"]),
         ("[{\"type\":\"t\",\"properties\":{\"n\":9223372036854775808}}]", ["Object 1", "\"n\"", "64 bits"]),
         ("[{\"type\":\"t\",\"properties\":{\"n\":{\"x\":1e-999}}}]", ["Object 1", "\"n\"", "zero"]),
-        ("[{\"type\":\"t\"},\n{\"type\":\"t\",\"properties\":{\"\":1}}]", ["Object 2", "line 2", "without a name"]),
         ("[{\"type\":\"t\",\"properties\":{\"a\":tru}}]", ["Object 1", "\"a\" on line 1"]),
         ("[{\"type\":\"t\",\"properties\":{\"a\":\"]}\\\"\"}},\n{\"type\":5}]", ["Object 2", "line 2", "\"type\""]),
     ])

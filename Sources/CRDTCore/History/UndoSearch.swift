@@ -119,8 +119,8 @@ private struct UndoSearch {
     private let branch: BranchID?
     /// How far each segment of the timeline counts, of the devices in the scope and of the one that asks.
     ///
-    /// What a branch begins with was done on another timeline, and is taken back there: else a merge of the branch would
-    /// take it back there too.
+    /// What a branch begins with was done on another timeline, and is taken back there: else a merge of the branch
+    /// would take it back there too.
     private let ends: [SegmentIndex: UInt64]
     /// What a branch begins with.
     private let base: SeenSegments

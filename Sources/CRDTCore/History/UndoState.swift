@@ -82,8 +82,8 @@ package struct UndoState: Sendable {
     /// Whether a write is by an undo or redo that is the last word on its change, and whose author had not seen another
     /// write.
     ///
-    /// For whoever writes beside it such an undo is an edit. So what it has won over does not come into force by a later
-    /// one.
+    /// For whoever writes beside it such an undo is an edit. So what it has won over does not come into force by a
+    /// later one.
     mutating func isApart(
         _ word: WriteReference,
         from write: WriteReference,
