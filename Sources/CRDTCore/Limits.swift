@@ -29,6 +29,8 @@ package enum Limits {
     package static let labelByteCountMax = 64
     /// Changes that edit nothing, which an undo passes on its way to what it takes back.
     package static let undoPassedCountMax = 1 << 12
+    /// Undos that wrote to one property or object of which it is looked whether what they wrote still shows.
+    package static let undoStandingCountMax = 1 << 4
     /// Undos of which an undo follows what they name as next.
     package static let undoLeapCountMax = 1 << 8
     /// What a write may have of both, so that taking it back by one change leaves room for saying so; and what an undo

@@ -27,6 +27,14 @@ import Testing
         #expect(Set(Self.values.map(\.encoded)).count == Self.values.count)
     }
 
+    @Test func `values are equal if their bytes are, whatever texts look like`() {
+        let values = Self.values + [.string("\u{e9}"), .document("\u{e9}"), .document("e\u{301}"), .document("a")]
+        for one in values {
+            for other in values { #expect((one == other) == (one.encoded == other.encoded), "\(one), \(other)") }
+        }
+        #expect(Set(values).count == values.count)
+    }
+
     @Test func `what is accepted is in its one form, and validation agrees with decoding`() {
         for seed in Seeds.range(from: 1, count: 500) {
             var random = SplitMix64(seed: seed)

@@ -47,20 +47,33 @@ extension History {
             return true
         }
         let operations = try self.operations(on: object, in: &transaction)
-        let revivals = try self.revivals(among: operations, of: object, in: &transaction)
         var (touches, contexts): ([WriteReference], [CausalContext]) = ([], [])
-        for write in operations where try self.counts(write, in: &transaction) {
+        var words: [WriteReference] = []
+        for write in operations {
+            guard try self.counts(write, in: &transaction) else {
+                words.append(write)
+                continue
+            }
             if deletions.contains(write) {
                 let seen = try transaction.context(at: write.point)
-                let context = CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal)
-                // Who had brought it back apart from that has kept it.
-                var isKept = false
-                for revival in revivals where !isKept && !context.covers(revival) {
-                    isKept = try self.undos?.isApart(revival, from: write, in: &transaction) ?? false
-                }
-                if !isKept { contexts.append(context) }
+                contexts.append(CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal))
             } else {
                 if deletions.isEmpty { return true }
+                touches.append(write)
+            }
+        }
+        // What an undo has brought back, written to or deleted counts as well, as long as it shows.
+        var (triedCount, standing): (Int, [SegmentPoint: Bool]) = (0, [:])
+        words.sort { WriteOrder.precedes($1, $0, transaction) }
+        for write in words {
+            if standing[write.point] == nil {
+                standing[write.point] = try self.stands(write, &triedCount, in: &transaction)
+            }
+            guard standing[write.point] == true else { continue }
+            if deletions.contains(write) {
+                let seen = try transaction.context(at: write.point)
+                contexts.append(CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal))
+            } else {
                 touches.append(write)
             }
         }
@@ -71,22 +84,6 @@ extension History {
             // Whose the dropped writes are is not known any more, so they count: nothing goes that somebody has edited.
             return true
         }
-    }
-
-    /// The creations of an object that do not count: by those who took something back, or did it again.
-    private mutating func revivals(
-        among operations: [WriteReference],
-        of object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [WriteReference] {
-        guard self.undos != nil else { return [] }
-        var creations = Set(try transaction.creations(of: object))
-        creations.formUnion(try self.unmerged(.create, of: object, in: &transaction))
-        var found: [WriteReference] = []
-        for write in operations where creations.contains(write) {
-            if try !self.counts(write, in: &transaction) { found.append(write) }
-        }
-        return found
     }
 
     /// The creation that decides what an object was: the first that counts, those of the id's owner before others.

@@ -76,12 +76,17 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> WriteReference? {
         if self.isPresent { return try transaction.register(key)?.winner }
-        var passed: [WriteReference] = []
+        var (passed, triedCount): ([WriteReference], Int) = ([], 0)
         var group = try self.lastWrites(at: key, through: self.view.lastStamp, in: &transaction)
         while true {
             for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) }) {
-                if try self.counts(write, in: &transaction), try !self.hasLost(write, to: passed, in: &transaction) {
-                    return try self.kept(write, at: key, after: passed, in: &transaction)
+                if try self.counts(write, in: &transaction) {
+                    if try !self.hasLost(write, to: passed, in: &transaction) {
+                        return try self.kept(write, at: key, after: passed, in: &transaction)
+                    }
+                } else if try self.stands(write, &triedCount, in: &transaction) {
+                    try transaction.requireKept(write, at: key, in: self.view)
+                    return write
                 }
                 passed.append(write)
             }
@@ -177,6 +182,22 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         try self.undos?.counts(write, in: &transaction) ?? true
+    }
+
+    /// Whether a write that does not count is by an undo or redo which stands for what it had put in force: that is
+    /// what shows without what came later.
+    ///
+    /// What shows may be another than without all that is taken back: where undos met that were made apart.
+    /// - Complexity: O(*n*) for *n* undos since. `Limits.undoStandingCountMax` of them are tried.
+    mutating func stands(
+        _ write: WriteReference,
+        _ triedCount: inout Int,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard self.undos != nil, triedCount < Limits.undoStandingCountMax else { return false }
+        guard try transaction.undo(at: write.point) != nil else { return false }
+        triedCount += 1
+        return try self.undos?.standsForFormer(write, in: &transaction) ?? false
     }
 
     /// Whether one of the later writes that do not count had won over a write, by an undo or redo apart from it.
@@ -295,10 +316,11 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> MoveRecord? {
         let moves = try self.moves(of: object, in: &transaction).filter(\.isEffective)
-        var passed: [WriteReference] = []
+        var (passed, triedCount): ([WriteReference], Int) = ([], 0)
         for move in moves.sorted(by: { WriteOrder.precedes($1.write, $0.write, transaction) }) {
             let (write, isCounted) = (move.write, try self.counts(move.write, in: &transaction))
             if isCounted, try !self.hasLost(write, to: passed, in: &transaction) { return move }
+            if !isCounted, try self.stands(write, &triedCount, in: &transaction) { return move }
             passed.append(write)
         }
         return nil

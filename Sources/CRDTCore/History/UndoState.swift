@@ -103,9 +103,11 @@ package struct UndoState: Sendable {
         _ write: WriteReference,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        guard try self.ownUndo(at: write.point, in: &transaction) != nil,
-            let changes = try self.changes(spokenOfSince: write, in: &transaction)
-        else { return false }
+        guard try self.ownUndo(at: write.point, in: &transaction) != nil else { return false }
+        for change in self.given.keys {
+            if WriteOrder.precedes(try transaction.firstOperation(of: change), write, transaction) { return false }
+        }
+        guard let changes = try self.changes(spokenOfSince: write, in: &transaction) else { return false }
         for change in changes {
             let operation = try transaction.firstOperation(of: change)
             if WriteOrder.precedes(operation, write, transaction) { return false }

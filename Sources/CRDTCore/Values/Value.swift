@@ -20,6 +20,34 @@ public enum Value: Hashable, Sendable {
     /// A reference to a blob; this version stores and carries no blobs.
     case blob(BlobReference)
 
+    /// Whether both are the same to the last bit: texts are equal only in the same Unicode form.
+    public static func == (left: Value, right: Value) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.int(let left), .int(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.string(let left), .string(let right)), (.document(let left), .document(let right)):
+            left.utf8.elementsEqual(right.utf8)
+        case (.bytes(let left), .bytes(let right)): left == right
+        case (.blob(let left), .blob(let right)): left == right
+        default: false
+        }
+    }
+
+    /// Hashes what ``==(_:_:)`` compares.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .int(let value): hasher.combine(value)
+        case .double(let bits): hasher.combine(bits)
+        case .string(let text), .document(let text): for byte in text.utf8 { hasher.combine(byte) }
+        case .bytes(let bytes): hasher.combine(bytes)
+        case .blob(let reference): hasher.combine(reference)
+        }
+    }
+
     /// Makes the value of a double.
     public static func double(_ value: Double) -> Value { .double(bits: value.bitPattern) }
 }

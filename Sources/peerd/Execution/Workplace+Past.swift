@@ -65,12 +65,12 @@ extension Workplace {
         if self.output.isJSON {
             try self.output.json(actions)
         } else {
-            if actions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }
             for action in actions {
                 for line in PastText.lines(of: action, verb) { try self.output.line(line) }
             }
         }
-        if !actions.isEmpty, actions.allSatisfy(\.hasFailed) {
+        if actions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }
+        if actions.allSatisfy(\.hasFailed) {
             throw CommandFailure(.failure, verb == "undo" ? "Nothing was taken back." : "Nothing was done again.")
         }
         if self.output.isJSON { return }
