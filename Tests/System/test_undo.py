@@ -156,3 +156,13 @@ def test_more_steps_than_there_are_are_no_error(peer):
     check(len(peer.json("undo", "1000")) == 6, "no more than there are")
     check(note not in peer.objects(), "its creation is the first step")
     check(len(peer.json("redo", "1000")) == 6 and properties(peer, note) == {"n": 5}, "all of it again")
+
+
+def test_nothing_to_take_back_is_a_failure(peer):
+    peer.create("note", "title=before")
+    peer.run("undo")
+    for verb in ("undo", "redo"):
+        if verb == "redo":
+            peer.run(verb)
+        for options in ((), ("--json",)):
+            peer.refused(1, verb, *options, mentions=(f"nothing to {verb}",))

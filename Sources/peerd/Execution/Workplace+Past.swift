@@ -62,6 +62,7 @@ extension Workplace {
         if options.allPrograms { members["all_programs"] = .bool(true) }
         let request = APIRequest(.post, "api", verb, query: try await self.branchQuery, body: members)
         let actions = try await (self.work(request) as UndoAnswer).actions
+        if actions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }
         if self.output.isJSON {
             try self.output.json(actions)
         } else {
@@ -69,7 +70,6 @@ extension Workplace {
                 for line in PastText.lines(of: action, verb) { try self.output.line(line) }
             }
         }
-        if actions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }
         if actions.allSatisfy(\.hasFailed) {
             throw CommandFailure(.failure, verb == "undo" ? "Nothing was taken back." : "Nothing was done again.")
         }
