@@ -106,6 +106,24 @@ private final class Gate: Sendable {
         await pool.close()
     }
 
+    @Test func `a reader finds the database of its writer, whatever has its name`() async throws {
+        let (parent, stranger) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let name = parent.path + "/data"
+        var store = try SQLiteStore(directory: name, origin: Author.origin)
+        try store.write { transaction throws(StoreError) in try transaction.setFact("whose", [1]) }
+        let pool = ReadPool(directory: name, beside: store.committed)
+        #expect(rename(name, parent.path + "/moved") == 0)
+        do {
+            let other = try SQLiteStoreHandle(stranger)
+            try other.write { transaction throws(StoreError) in try transaction.setFact("whose", [2]) }
+            other.close()
+        }
+        #expect(rename(stranger.path, name) == 0)
+        #expect(try await pool.read { try $0.fact("whose") } == [1])
+        await pool.close()
+        store.close()
+    }
+
     @Test func `who comes when all readers are taken waits for one, or is cancelled`() async throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(directory)

@@ -86,6 +86,7 @@ struct PastOracleTests {
             deviceName: nil,
             label: "",
             isMerged: false,
+            isUndo: false,
             edits: [],
             kept: []
         )

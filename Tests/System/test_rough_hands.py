@@ -81,6 +81,27 @@ def test_an_invite_of_ones_own_is_refused(peer):
     peer.refused(USAGE, "join", invite_line(peer), mentions=["made the invite"])
 
 
+def test_a_directory_that_is_moved_under_its_daemon_stays_its_own(world):
+    peer, other = world.founder("moved"), world.founder("other")
+    other.create("note", "title=other")
+    note = peer.create("note", "title=before")
+    peer.start(words=["--no-http"])
+    moved, home = peer.directory.with_name("elsewhere"), peer.directory
+    home.rename(moved)
+    other.directory.rename(home)
+    peer.directory = moved
+    peer.run("set", note, "title=after")
+    check([item["properties"] for item in peer.objects().values()] == [{"title": "after"}], f"{peer.objects()}")
+    # The keys of the other one would open no copy of this.
+    peer.refused(STORAGE, "backup", str(world.root / "copy"), mentions=["was moved"])
+    peer.restart(words=["--no-http"])
+    copy = world.root / "copy"
+    peer.run("backup", str(copy))
+    restored = world.peer("restored")
+    restored.run("backup", "restore", str(copy))
+    check(restored.objects()[note]["properties"] == {"title": "after"}, "the backup is of another database")
+
+
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: os.truncate(path, 0)], ids=["deleted", "emptied"])
 def test_a_database_that_is_gone_is_named(peer, spoil):
     database = peer.directory / "peerd.sqlite"

@@ -24,8 +24,8 @@ def shown(peer):
     return {id: {**item, "updated_at": None} for id, item in peer.objects().items()}
 
 
-def properties(peer, id):
-    return peer.json("get", id)["properties"]
+def properties(peer, id, *options):
+    return peer.json("get", id, *options)["properties"]
 
 
 def test_an_import_is_one_action(peer):
@@ -113,6 +113,24 @@ def test_a_merge_is_one_action(peer):
     check(properties(peer, note) == {"title": "main"}, "the step before the merge is the next")
 
 
+def test_an_undo_that_a_merge_had_brought_is_what_is_taken_back(peer):
+    note = peer.create("note", "title=main")
+    peer.run("branch", "create", "draft")
+    peer.run("set", note, "more=1", "--branch", "draft")
+    peer.run("undo")
+    (before, alone) = (properties(peer, note, "--branch", "draft"), {"more": 1})
+    peer.run("branch", "merge", "main", "--into", "draft")
+    check(before == {"title": "main", "more": 1}, f"{before}")
+    check(properties(peer, note, "--branch", "draft") == alone, "what was taken back on main is gone")
+    (undone,) = peer.json("undo", "--branch", "draft")
+    check(undone["is_merge"] and all(edit["is_undo"] for edit in undone["edits"]), f"{undone}")
+    check(properties(peer, note, "--branch", "draft") == before, "it is as before the merge")
+    check("a merge: the undo of" in peer.run("redo", "--branch", "draft"), "it is said what is done again")
+    check(properties(peer, note, "--branch", "draft") == alone, "a redo leads back")
+    peer.run("undo", "2", "--branch", "draft")
+    check(properties(peer, note, "--branch", "draft") == {"title": "main"}, "then comes the edit before it")
+
+
 def test_a_value_that_compaction_dropped_is_found_where_an_undo_put_it(peer):
     note = peer.create("note", "a=1")
     peer.run("set", note, "a=2")
@@ -146,6 +164,28 @@ def test_many_steps_on_one_property_are_taken_back_and_done_again(peer):
         check(properties(peer, note) == {"n": left + 1 - count}, f"{properties(peer, note)}")
     check(len(peer.json("redo", str(STEPS))) == STEPS, "all are done again")
     check(properties(peer, note) == {"n": STEPS}, "and the last is in force")
+
+
+def test_what_was_done_again_in_another_scope_is_a_step_again(peer):
+    other = peer.used_by("other")
+    note = peer.create("note", "a=1")
+    peer.run("set", note, "a=2")
+    other.run("set", note, "b=1")
+    peer.run("undo")
+    peer.run("undo", "--all-programs")
+    peer.run("redo")
+    check(properties(peer, note) == {"a": 2}, f"{properties(peer, note)}")
+    peer.run("undo", "--all-programs")
+    check(properties(peer, note) == {"a": 1}, f"what was done again is the last step: {shown(peer)}")
+    peer.run("redo", "--all-programs")
+    for words in ("c=1", "d=1"):
+        peer.run("set", note, words)
+    peer.run("undo", "--all-programs")
+    peer.run("undo")
+    peer.run("redo", "--all-programs")
+    check(properties(peer, note) == {"a": 2, "d": 1}, f"{properties(peer, note)}")
+    peer.run("undo")
+    check(properties(peer, note) == {"a": 2}, f"the same in its own scope: {properties(peer, note)}")
 
 
 def test_more_steps_than_there_are_are_no_error(peer):

@@ -18,7 +18,7 @@ package struct UndoScope: Hashable, Sendable {
 /// that does not know it merges the same. It tells the next undo in the same scope what is taken back already. An
 /// action of several changes is taken back by as many, the last of them first.
 package struct Undo: Hashable, Sendable {
-    /// The change that is taken back; of a redo, an undo.
+    /// The change that is taken back; of a redo, an undo, and of what a merge had brought, an undo or redo too.
     package var target: NamedChange
     package var isRedo: Bool
     /// Nil for the actions of the author's own device and of the program that makes the change.

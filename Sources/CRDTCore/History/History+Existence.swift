@@ -162,8 +162,12 @@ extension History {
         }
         var last = writes.filter(self.view.counts).map(\.stamp).max() ?? .zero
         for name in try self.names(of: object, in: &transaction) {
-            let write = try self.write(at: RegisterKey(object: object, name: name), in: &transaction)
-            last = max(last, write?.stamp ?? .zero)
+            do throws(StoreError) {
+                let write = try self.write(at: RegisterKey(object: object, name: name), in: &transaction)
+                last = max(last, write?.stamp ?? .zero)
+            } catch {
+                guard error == .compacted, self.view.namesMissing else { throw error }
+            }
         }
         return last
     }

@@ -111,7 +111,7 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [WriteReference]? {
         guard group.count == 1, let write = group.first,
-            let undo = try self.undos?.lastWord(of: write, in: &transaction), !undo.isRedo
+            let undo = try self.undos?.lastWord(of: write, in: &transaction), undo.isTakenBack
         else { return nil }
         // What was done again since a redo may lie between.
         let change = undo.change

@@ -17,6 +17,8 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
         /// The children of some parents in their order, so that reading them page by page finds them once.
         var families: [ObjectIndex?: [(place: SiblingPlace, object: ObjectIndex)]] = [:]
         var keptChildCount = 0
+        /// What is missing of the object whose properties were read last.
+        var missing: (object: ObjectIndex, names: [NameIndex])?
 
         init(_ history: History) { self.history = history }
     }
@@ -71,15 +73,28 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
 
     package mutating func properties(of object: ObjectIndex) throws(StoreError) -> [(name: String, value: Value)] {
         if self.isPresent { return try self.rows.properties(of: object) }
-        var found: [(name: String, value: Value)] = []
-        for (name, value) in try self.found.history.properties(of: object, in: &self.rows) {
-            found.append((try self.rows.name(name), value))
+        var (found, missing): ([(name: String, value: Value)], [NameIndex]) = ([], [])
+        for name in try self.found.history.names(of: object, in: &self.rows) {
+            do throws(StoreError) {
+                let key = RegisterKey(object: object, name: name)
+                guard let value = try self.found.history.value(at: key, in: &self.rows) else { continue }
+                found.append((try self.rows.name(name), value))
+            } catch {
+                guard error == .compacted, self.found.history.view.namesMissing else { throw error }
+                missing.append(name)
+            }
         }
+        self.found.missing = (object, missing)
         return found
     }
 
     package mutating func missingProperties(of object: ObjectIndex) throws(StoreError) -> [String] {
-        self.isPresent ? try self.rows.missingProperties(of: object) : []
+        if self.isPresent { return try self.rows.missingProperties(of: object) }
+        guard self.found.history.view.namesMissing else { return [] }
+        if self.found.missing?.object != object { _ = try self.properties(of: object) }
+        var names: [String] = []
+        for name in self.found.missing?.names ?? [] { names.append(try self.rows.name(name)) }
+        return names
     }
 
     package mutating func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {

@@ -8,9 +8,18 @@ package struct HistoryView: Sendable {
     package let seen: SeenSegments?
     /// How far segments of branches count whose changes are not merged, or not all of them.
     let unmerged: [SegmentPoint]
+    /// Whether what is not here is named as missing, as on the main timeline, and the rest is shown.
+    ///
+    /// A moment of the past is shown as it was, or not at all.
+    let namesMissing: Bool
 
-    private init(lastStamp: Stamp, seen: SeenSegments?, unmerged: [SegmentPoint] = []) {
-        (self.lastStamp, self.seen, self.unmerged) = (lastStamp, seen, unmerged)
+    private init(
+        lastStamp: Stamp,
+        seen: SeenSegments?,
+        unmerged: [SegmentPoint] = [],
+        namesMissing: Bool = false
+    ) {
+        (self.lastStamp, self.seen, self.unmerged, self.namesMissing) = (lastStamp, seen, unmerged, namesMissing)
     }
 
     /// The main timeline as it is now, which the tables of a store show.
@@ -32,7 +41,11 @@ package struct HistoryView: Sendable {
     ///
     /// Effective stamps rise along each segment, so none of the changes has a later one than the last of its segment:
     /// later writes need not be looked at.
-    package init(seen: SeenSegments, in transaction: inout some StoreTransaction) throws(StoreError) {
+    package init(
+        seen: SeenSegments,
+        namesMissing: Bool = false,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
         var (lastStamp, unmerged): (Stamp, [SegmentPoint]) = (.zero, [])
         for (segment, sequence) in seen.all {
             let progress = transaction.progress(of: segment)
@@ -44,7 +57,7 @@ package struct HistoryView: Sendable {
             let end = SegmentPoint(segment: segment, sequence: sequence)
             lastStamp = max(lastStamp, isLast ? progress.appliedStamp : try transaction.effectiveStamp(at: end))
         }
-        self.init(lastStamp: lastStamp, seen: seen, unmerged: unmerged)
+        self.init(lastStamp: lastStamp, seen: seen, unmerged: unmerged, namesMissing: namesMissing)
     }
 
     /// Whether a write counts.
@@ -123,7 +136,7 @@ extension StoreTransaction {
     /// What counts on a timeline now; nil for the main one.
     package mutating func view(of branch: BranchID?) throws(StoreError) -> HistoryView {
         guard let branch else { return .present }
-        return try HistoryView(seen: try self.closure(of: try self.heads(of: branch)), in: &self)
+        return try HistoryView(seen: self.closure(of: self.heads(of: branch)), namesMissing: true, in: &self)
     }
 
     /// Whether all is here and applied that a branch begins with.

@@ -73,23 +73,24 @@ extension Merge {
         else { return }
         let own = UndoScope(device: device, label: try transaction.label(at: point))
         let scope = undo.scope ?? own
-        var undone = target
-        var action: SegmentPoint
+        // What takes a word back says the opposite.
+        let word = try transaction.undo(at: target)
+        let action: SegmentPoint
         if undo.isRedo {
-            guard let first = try transaction.undo(at: target), !first.isRedo else { return }
-            (undone, action) = (first.change, first.action)
-        } else {
-            action = try transaction.firstOfAction(at: target)
-        }
-        if let named = undo.merge {
+            guard let word, !word.isRedo, undo.merge == nil else { return }
+            action = word.action
+        } else if let named = undo.merge {
             let merge = try self.place(named, author, seenBy: point, in: &transaction)
-            guard !undo.isRedo, let merge,
+            guard let merge,
                 transaction.progress(of: merge.segment).branch == author.branch,
-                transaction.progress(of: undone.segment).branch != author.branch,
+                transaction.progress(of: target.segment).branch != author.branch,
                 transaction.branches.lastMerging(on: merge.segment, after: merge.sequence - 1, through: merge.sequence)
                     != nil
             else { return }
             action = try transaction.firstOfAction(at: merge)
+        } else {
+            guard word == nil else { return }
+            action = try transaction.firstOfAction(at: target)
         }
         let doer = transaction.segment(action.segment).introduction?.device
         guard scope.contains(doer), try scope.contains(label: transaction.label(at: action)) else { return }
@@ -100,8 +101,10 @@ extension Merge {
         if let named = undo.next { next = try self.place(named, author, seenBy: point, in: &transaction) }
         let record = UndoRecord(
             point: point,
-            change: undone,
+            change: word?.change ?? target,
             target: target,
+            isTakenBack: !(word?.isTakenBack ?? false),
+            isRedo: undo.isRedo,
             action: action,
             scope: scope,
             next: next

@@ -202,7 +202,11 @@ private struct UndoSearch {
         if let undo = try transaction.undo(at: last) {
             guard undo.scope == self.author.scope else { return .passed }
             guard self.isRedo else {
-                return undo.isRedo ? .leaps(to: undo.action, since: undo.target) : .leaps(to: undo.next)
+                let next = undo.isRedo ? undo.action : undo.next
+                return .leaps(
+                    to: try self.last(of: next, doneAgainSince: last, in: &transaction),
+                    since: undo.isRedo ? undo.target : nil
+                )
             }
             if undo.isRedo { return .leaps(to: undo.next) }
             if first != last { return .belongs }
@@ -216,6 +220,24 @@ private struct UndoSearch {
         guard !pieces.all.isEmpty else { return .passed }
         if self.isRedo, pieces.areEdits { return .ends }
         return pieces.open.isEmpty ? .passed : .found(pieces.open)
+    }
+
+    /// The last of an action and of those in the scope that were done again in another one since an undo or redo.
+    private func last(
+        of action: SegmentPoint?,
+        doneAgainSince mark: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> SegmentPoint? {
+        var last = try action.map { action throws(StoreError) in try transaction.firstOperation(of: action) }
+        for other in try self.state.actionsDoneAgain(since: mark, besides: self.author.scope, in: &transaction) {
+            guard self.ends[other.segment].map({ $0 >= other.sequence }) ?? false,
+                self.author.takesBack(transaction.segment(other.segment).introduction),
+                try self.author.scope.contains(label: transaction.label(at: other))
+            else { continue }
+            let first = try transaction.firstOperation(of: other)
+            if last.map({ WriteOrder.precedes($0, first, transaction) }) ?? true { last = first }
+        }
+        return last?.point
     }
 
     /// The changes of an action, the last first.
@@ -234,14 +256,16 @@ private struct UndoSearch {
                 // It may have been taken back on a branch too, and done again here.
                 if !undo.isRedo, undo.scope == self.author.scope {
                     all.append(next)
-                    if try self.state.isTakenBack(undo.change, in: &transaction) {
+                    if try self.state.isTakenBack(undo.change, in: &transaction) == undo.isTakenBack {
                         open.append(NextUndo.Piece(change: next, merge: nil))
                     }
                 }
             } else {
                 for piece in try self.edits(by: next, in: &transaction) {
                     (areEdits, _) = (true, all.append(next))
-                    if try !self.state.isTakenBack(piece.change, in: &transaction) { open.append(piece) }
+                    let word = try transaction.undo(at: piece.change)
+                    let isTakenBack = try self.state.isTakenBack(word?.change ?? piece.change, in: &transaction)
+                    if isTakenBack == word?.isTakenBack ?? false { open.append(piece) }
                 }
             }
             guard next != first else { break }
@@ -251,6 +275,9 @@ private struct UndoSearch {
     }
 
     /// A change, if its author made it on purpose by an edit or an erasure; or those that it merged, the last first.
+    ///
+    /// Of the undos and redos that it merged, those are among them by which a change came to be taken back that had
+    /// counted before, or the other way round.
     private func edits(
         by point: SegmentPoint,
         in transaction: inout some StoreTransaction
@@ -268,8 +295,9 @@ private struct UndoSearch {
         if let previous = transaction.place(before: point), previous.sequence > 0 { seen.append(previous) }
         var known = try transaction.closure(of: seen)
         known.formUnion(self.base)
-        var merged: [WriteReference] = []
-        for (segment, last) in try transaction.closure(of: [point]).all {
+        let seenNow = try transaction.closure(of: [point])
+        var (merged, spokenOf): ([WriteReference], Set<SegmentPoint>) = ([], [])
+        for (segment, last) in seenNow.all {
             let progress = transaction.progress(of: segment)
             guard progress.branch != self.branch, transaction.segment(segment).introduction?.user == self.author.user
             else { continue }
@@ -278,8 +306,19 @@ private struct UndoSearch {
                 let change = SegmentPoint(segment: segment, sequence: sequence)
                 let first = try transaction.firstOperation(of: change)
                 if try transaction.isEdit(first) { merged.append(first) }
+                if let word = try transaction.undo(at: change) { spokenOf.insert(word.change) }
                 sequence += 1
             }
+        }
+        spokenOf.subtract(merged.map(\.point))
+        var former = UndoState(of: self.author.user, seen: known, transaction)
+        var current = UndoState(of: self.author.user, seen: seenNow, transaction)
+        for change in spokenOf {
+            guard let word = try current.lastWord(on: change, in: &transaction),
+                transaction.progress(of: word.point.segment).branch != self.branch,
+                try former.isTakenBack(change, in: &transaction) != word.isTakenBack
+            else { continue }
+            merged.append(try transaction.firstOperation(of: word.point))
         }
         merged.sort { WriteOrder.precedes($1, $0, transaction) }
         return merged.map { NextUndo.Piece(change: $0.point, merge: point) }

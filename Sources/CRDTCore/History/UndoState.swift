@@ -17,6 +17,13 @@ package struct UndoState: Sendable {
         self.ends = history.ends(in: &transaction) { $0.user == user }
     }
 
+    /// What was said in what somebody had seen.
+    init(of user: UserID, seen: SeenSegments, _ transaction: some StoreTransaction) {
+        self.user = user
+        let own = seen.all.filter { transaction.segment($0.segment).introduction?.user == user }
+        self.ends = Dictionary(own.map { ($0.segment, $0.sequence) }) { max($0, $1) }
+    }
+
     /// The same if a change is taken back, or is not, whatever is said of it.
     package func taking(_ change: SegmentPoint, isUndone: Bool) -> UndoState {
         var state = self
@@ -43,10 +50,11 @@ package struct UndoState: Sendable {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         if let given = self.given[change] { return given }
-        return try self.lastWord(on: change, in: &transaction).map { !$0.isRedo } ?? false
+        return try self.lastWord(on: change, in: &transaction)?.isTakenBack ?? false
     }
 
-    private mutating func lastWord(
+    /// The last word on a change; nil if nothing is said of it.
+    mutating func lastWord(
         on change: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> UndoRecord? {
@@ -154,6 +162,29 @@ package struct UndoState: Sendable {
             }
         }
         return changes
+    }
+
+    /// The actions that were done again in other scopes since an undo or redo.
+    ///
+    /// - Complexity: O(*n* log *m*) for *n* undos and redos since, of which `Limits.undoPassedCountMax` are looked at.
+    func actionsDoneAgain(
+        since mark: SegmentPoint,
+        besides scope: UndoScope,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [SegmentPoint] {
+        let write = try transaction.firstOperation(of: mark)
+        var (actions, count): ([SegmentPoint], Int) = ([], 0)
+        for (segment, end) in self.ends {
+            var sequence = end
+            while count < Limits.undoPassedCountMax,
+                let undo = try transaction.lastUndo(in: nil, on: segment, upTo: sequence),
+                WriteOrder.precedes(write, try transaction.firstOperation(of: undo.point), transaction)
+            {
+                if undo.isRedo, undo.scope != scope { actions.append(undo.action) }
+                (count, sequence) = (count + 1, undo.point.sequence - 1)
+            }
+        }
+        return actions
     }
 
     private func ownUndo(

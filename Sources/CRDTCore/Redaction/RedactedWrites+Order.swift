@@ -81,10 +81,11 @@ extension StoreTransaction {
         }
     }
 
-    /// Throws `compacted` if a property may have a dropped write in a view.
+    /// Throws `compacted` if a property may have a dropped write in a view, which does not name it as missing.
     ///
     /// - Complexity: O(*n* log *m*) for *n* properties with dropped writes.
     package mutating func requireKept(in view: HistoryView) throws(StoreError) {
+        if view.namesMissing { return }
         var history = History(view)
         let keys = try self.propertiesWithRedactedWrites(after: nil, limit: .max)
         for key in keys { _ = try history.write(at: key, in: &self) }

@@ -28,8 +28,12 @@ package struct UndoRecord: Hashable, Sendable {
     package var point: SegmentPoint
     /// The change with the edits that are taken back, or done again.
     package var change: SegmentPoint
-    /// What is taken back: that change, or if it is done again, the one that took it back.
+    /// What is taken back: that change, or the one that took it back, or did it again.
     package var target: SegmentPoint
+    /// Whether the change is taken back then, or done again.
+    package var isTakenBack: Bool
+    /// Whether an undo is done again: with an undo of what a merge had brought, a change may be done again too.
+    package var isRedo: Bool
     /// The change with which the action began that is taken back, or done again: of the change itself, or of the merge
     /// that had brought it.
     package var action: SegmentPoint
@@ -38,19 +42,21 @@ package struct UndoRecord: Hashable, Sendable {
     /// nil if there is nothing.
     package var next: SegmentPoint?
 
-    package var isRedo: Bool { self.change != self.target }
-    /// Whether a merge had brought the change: an action has one segment.
-    package var isOfMerge: Bool { self.change.segment != self.action.segment }
+    /// Whether a merge had brought what an undo takes back: an action has one segment.
+    package var isOfMerge: Bool { self.target.segment != self.action.segment }
 
     package init(
         point: SegmentPoint,
         change: SegmentPoint,
         target: SegmentPoint,
+        isTakenBack: Bool,
+        isRedo: Bool,
         action: SegmentPoint,
         scope: UndoScope,
         next: SegmentPoint?
     ) {
         (self.point, self.change, self.target, self.action) = (point, change, target, action)
+        (self.isTakenBack, self.isRedo) = (isTakenBack, isRedo)
         (self.scope, self.next) = (scope, next)
     }
 }

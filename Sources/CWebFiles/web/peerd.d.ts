@@ -199,7 +199,12 @@ export interface ReversedAction {
   readonly is_merge: boolean;
   /** Its transactions that are left, since something else was done meanwhile. */
   readonly left_count: number;
-  readonly edits: readonly { readonly object: ID | null; readonly action: { readonly [kind: string]: unknown } }[];
+  readonly edits: readonly {
+    readonly object: ID | null;
+    readonly action: { readonly [kind: string]: unknown };
+    /** Whether it is an undo of the edit, which a merge had brought. */
+    readonly is_undo: boolean;
+  }[];
   readonly kept: readonly Kept[];
   /** Whether anything changed: all may stay, or be what it should be already. */
   readonly has_effect: boolean;

@@ -23,7 +23,8 @@ extension LocalTransaction {
         }
         let changes = try self.readCommitted { store throws(StoreError) -> [NamedChange] in
             if let base {
-                try store.requireKept(in: HistoryView(seen: store.closure(of: base), in: &store))
+                let seen = try store.closure(of: base)
+                try store.requireKept(in: try HistoryView(seen: seen, in: &store))
                 return try Self.named(base, in: &store)
             }
             return try Self.named(try store.heads(of: parent), in: &store)

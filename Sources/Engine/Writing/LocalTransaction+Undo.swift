@@ -97,15 +97,20 @@ private struct UndoPlan {
     /// The change that is taken back, or done again.
     private let target: SegmentPoint
     private let undo: Undo
+    /// Whether it is taken back: what a merge had taken back is done again by an undo.
+    private let takesBack: Bool
     private let edits: [Edit]
     /// What counts on the timeline that is written to.
     private var history: History
     /// The same if the change counts, without what else is taken back.
     private var with: History
-    /// What it should be: with the change for a redo, and without it for an undo.
+    /// What it should be: with the change if it is done again, and without it if it is taken back.
     private var wanted: History
-    /// Of a redo, what its undo had found.
+    /// Of what is done again, what its undo had found, and the properties that it wrote.
     private var before: UndoneView?
+    private var wrote: Set<ObjectProperty> = []
+    /// What it should be without the change.
+    private var without: History
     private var report: UndoReport
     /// Objects that come and go as a whole, and those that are left as they are.
     private var revived: [ObjectID] = []
@@ -120,7 +125,7 @@ private struct UndoPlan {
         var part: UndoReport.Part
     }
 
-    /// `piece`: the change that is taken back; for a redo, the undo of the one that is done again.
+    /// `piece`: the change that is taken back, or the undo of the one that is done again.
     init(
         of piece: SegmentPoint,
         _ undo: Undo,
@@ -128,13 +133,20 @@ private struct UndoPlan {
         _ history: History,
         in store: inout some StoreTransaction
     ) throws(StoreError) {
-        let target = undo.isRedo ? try store.undo(at: piece)?.change ?? piece : piece
-        (self.target, self.undo, self.history) = (target, undo, history)
+        let word = try store.undo(at: piece)
+        let (target, takesBack) = (word?.change ?? piece, !(word?.isTakenBack ?? false))
+        (self.target, self.undo, self.takesBack, self.history) = (target, undo, takesBack, history)
         self.edits = try UndoPlan.edits(of: target, in: &store)
         let state = UndoState(of: user, in: history, &store)
         self.with = history.leavingOut(state.taking(target, isUndone: false))
-        self.wanted = history.leavingOut(state.taking(target, isUndone: !undo.isRedo))
-        self.before = undo.isRedo ? try UndoneView(before: piece, by: user, in: &store) : nil
+        self.without = history.leavingOut(state.taking(target, isUndone: true))
+        self.wanted = takesBack ? self.without : self.with
+        if !takesBack {
+            self.before = try UndoneView(before: piece, by: user, in: &store)
+            for edit in try UndoPlan.edits(of: piece, in: &store) {
+                if let property = ObjectProperty(edit) { self.wrote.insert(property) }
+            }
+        }
         self.report = UndoReport(
             change: Point(
                 replica: store.replicaID(target.segment),
@@ -144,7 +156,8 @@ private struct UndoPlan {
             stamp: try store.effectiveStamp(at: target),
             deviceName: store.segment(target.segment).introduction?.deviceName,
             label: try store.label(at: target),
-            isMerged: try undo.isRedo ? store.undo(at: piece)?.isOfMerge ?? false : undo.merge != nil,
+            isMerged: undo.isRedo ? word?.isOfMerge ?? false : undo.merge != nil,
+            isUndo: takesBack == undo.isRedo,
             edits: self.edits,
             kept: []
         )
@@ -286,7 +299,7 @@ private struct UndoPlan {
                 self.left.insert(object)
                 try self.keep(object, .object, wish.lives ? .edited : .deleted, in: &store)
             case true where !wish.lives: self.revived.append(object)
-            case false where wish.lives || (self.undo.isRedo ? isEnded : isMade): self.deleted.append(object)
+            case false where wish.lives || (self.takesBack ? isMade : isEnded): self.deleted.append(object)
             default: break
             }
         }
@@ -306,7 +319,7 @@ private struct UndoPlan {
             // Without a creation it should be dead, and without a deletion alive; with them the other way round. Any
             // other edit may have kept an object that somebody else deleted meanwhile, and so may one that is made anew
             // as it is deleted.
-            let isMeant = shouldLive == (self.undo.isRedo ? isMade : isEnded)
+            let isMeant = shouldLive == (self.takesBack ? isEnded : isMade)
             return (isMade != isEnded && !isMeant ? nil : shouldLive, lives)
         } catch {
             throw .store(error)
@@ -412,12 +425,8 @@ private struct UndoPlan {
     private var properties: [(ObjectID, String)] {
         var (found, seen): ([(ObjectID, String)], Set<ObjectProperty>) = ([], [])
         for edit in self.edits {
-            switch edit {
-            case .set(let object, let name, _), .unset(let object, let name), .redacted(let object, let name, _):
-                let property = ObjectProperty(object: object, name: ExactText(name))
-                if seen.insert(property).inserted { found.append((object, name)) }
-            default: continue
-            }
+            guard let property = ObjectProperty(edit), seen.insert(property).inserted else { continue }
+            found.append((property.object, property.name.text))
         }
         return found
     }
@@ -425,6 +434,17 @@ private struct UndoPlan {
     private struct ObjectProperty: Hashable {
         var object: ObjectID
         var name: ExactText
+
+        init(object: ObjectID, name: ExactText) { (self.object, self.name) = (object, name) }
+
+        /// The one that an edit writes; nil if it writes none.
+        init?(_ edit: Edit) {
+            switch edit {
+            case .set(let object, let name, _), .unset(let object, let name), .redacted(let object, let name, _):
+                (self.object, self.name) = (object, ExactText(name))
+            default: return nil
+            }
+        }
     }
 
     /// Whether an object may be edited: it shows, or it goes.
@@ -492,7 +512,12 @@ private struct UndoPlan {
         default: return .unknown
         }
         if try state.missingProperties(of: key.object).contains(name) { return .value(value) }
-        return try state.value(of: key.name, on: key.object) == value ? nil : .value(value)
+        if try state.value(of: key.name, on: key.object) == value { return nil }
+        // An undo that did not know what had been there has left the property as it was.
+        if !self.takesBack, !self.wrote.contains(ObjectProperty(object: object, name: ExactText(name))) {
+            _ = try self.without.lastWrite(at: key, in: &store)
+        }
+        return .value(value)
     }
 
     /// The value that a property should have.
@@ -607,7 +632,7 @@ private struct UndoPlan {
         _ author: Introduction?
     ) {
         // Of an object that goes no part stays, as far as this user's edits are concerned.
-        guard self.undo.isRedo || !self.going.contains(object) else { return }
+        guard !self.takesBack || !self.going.contains(object) else { return }
         guard self.named.insert(KeptPart(object: object, part: part)).inserted else { return }
         self.report.kept.append(UndoReport.Kept(object: object, part: part, reason: reason, author: author))
     }

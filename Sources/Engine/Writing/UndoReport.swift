@@ -11,6 +11,8 @@ package struct UndoReport: Hashable, Sendable {
     package var label: String
     /// Whether a merge had brought it, which is what is taken back.
     package var isMerged: Bool
+    /// Whether not the edits are taken back, or done again, but an undo of them that a merge had brought.
+    package var isUndo: Bool
     /// The edits that were taken back, or done again.
     package var edits: [Edit]
     /// What was left as it is.

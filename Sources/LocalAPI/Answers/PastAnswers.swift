@@ -101,6 +101,8 @@ package struct UndoneAnswer: Answer {
     package struct Edit: Answer {
         package var object: String?
         package var action: ActionAnswer
+        /// Whether it is an undo of the edit that is taken back, or done again.
+        package var isUndo: Bool
     }
 
     /// What stays as it is.
@@ -129,7 +131,9 @@ package struct UndoneAnswer: Answer {
         (self.program, self.isMerge) = (reversed.program, reversed.isMerge)
         (self.transactionCount, self.leftCount) = (reversed.transactionCount, reversed.leftCount)
         (self.editCount, self.keptCount) = (reversed.editCount, reversed.keptCount)
-        self.edits = reversed.edits.map { Edit(object: $0.object?.description, action: ActionAnswer($0.action)) }
+        self.edits = reversed.edits.map {
+            Edit(object: $0.object?.description, action: ActionAnswer($0.action), isUndo: $0.isUndo)
+        }
         self.kept = reversed.kept.map { Kept($0) }
     }
 }

@@ -39,7 +39,7 @@ extension Workspace {
         try AbandonedBackup.requireOutside(self.paths, path)
         try AbandonedBackup.requireUsable(BackupFailure.folder(of: path))
         try AbandonedBackup.requireFree(path, replaces: replaces)
-        let work = BackupWork(path: path, replaces: replaces, paths: self.paths)
+        let work = BackupWork(path: path, replaces: replaces, paths: self.paths, device: self.identity.device)
         let copy = try UnfinishedFile(for: path)
         try await self.streamTurns.begin()
         let time: UInt64
@@ -73,10 +73,19 @@ private struct BackupWork: Sendable {
     let path: String
     let replaces: Bool
     let paths: DirectoryPaths
+    /// Whose database it is.
+    let device: DeviceID
 
     func write(_ copy: UnfinishedFile, time: UInt64, progress: (Double) throws -> Void) throws -> Backup {
         let keys = try KeyFile.read(self.paths.keys)
         let identity = try KeyFile.identity(in: keys, self.paths.keys)
+        guard identity.device == self.device else {
+            throw PeerdError(
+                .storageFailed,
+                "\(self.paths.keys) has the keys of another machine: the directory was moved while it is in use.",
+                advice: "Start the daemon anew where it is now."
+            )
+        }
         let manifest = BackupManifest(
             workspace: identity.workspace.description,
             device: identity.device.description,

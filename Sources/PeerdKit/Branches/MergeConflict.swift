@@ -46,11 +46,9 @@ extension Workspace {
             }
             let touched = try transaction.objects(between: base, and: sides.0)
                 .intersection(try transaction.objects(between: base, and: sides.1))
-            var before = HistoryState(try HistoryView(seen: base, in: &transaction), of: transaction)
-            var (theirs, ours) = (
-                HistoryState(try HistoryView(seen: sides.0, in: &transaction), of: transaction),
-                HistoryState(try HistoryView(seen: sides.1, in: &transaction), of: transaction)
-            )
+            var before = try Self.state(base, of: &transaction)
+            var theirs = try Self.state(sides.0, of: &transaction)
+            var ours = try Self.state(sides.1, of: &transaction)
             var found: [MergeConflict] = []
             for index in touched {
                 let id = try transaction.look(at: index) { $0.id }
@@ -63,6 +61,14 @@ extension Workspace {
             }
             return found.sorted { ($0.object, $0.kind.rank, $0.kind.name) < ($1.object, $1.kind.rank, $1.kind.name) }
         }
+    }
+
+    private static func state(
+        _ seen: SeenSegments,
+        of transaction: inout SQLiteTransaction
+    ) throws(StoreError) -> HistoryState<SQLiteTransaction> {
+        let view = try HistoryView(seen: seen, namesMissing: true, in: &transaction)
+        return HistoryState(view, of: transaction)
     }
 
     private static func seen(
@@ -78,6 +84,8 @@ extension Workspace {
 private struct Side {
     let shows: Bool
     let properties: [ExactText: Value]
+    /// The names of those whose values are not here.
+    let missing: Set<ExactText>
     let parent: ObjectID?
     let position: Position
 
@@ -87,6 +95,7 @@ private struct Side {
         self.position = record.position
         self.parent = try record.parent.map { parent throws(StoreError) in try state.object(parent).id }
         self.properties = try StateExport.properties(of: index, in: &state)
+        self.missing = Set(try state.missingProperties(of: index).map { ExactText($0) })
     }
 
     /// Whether another side has it otherwise.
@@ -106,7 +115,7 @@ extension MergeConflict {
         }
         // What was written before a deletion competes, too.
         let names = Set(before.properties.keys).union(branch.properties.keys).union(target.properties.keys)
-        for name in names.sorted() {
+        for name in names.subtracting(branch.missing).subtracting(target.missing).sorted() {
             let (old, theirs, ours) = (before.properties[name], branch.properties[name], target.properties[name])
             guard theirs != ours, theirs != old, ours != old else { continue }
             found.append(MergeConflict(object: id, kind: .property(name: name.text, branch: theirs, target: ours)))

@@ -97,7 +97,9 @@ extension Moment {
                 return progress.branch != nil && progress.countedSequence >= progress.firstSequence
             }
             return hasMerged ? HistoryView(seen: try transaction.seen(through: view.lastStamp)) : view
-        case .changes, .branch: return try HistoryView(seen: try self.seen(in: &transaction), in: &transaction)
+        case .changes: return try HistoryView(seen: try self.seen(in: &transaction), in: &transaction)
+        case .branch:
+            return try HistoryView(seen: try self.seen(in: &transaction), namesMissing: true, in: &transaction)
         }
     }
 

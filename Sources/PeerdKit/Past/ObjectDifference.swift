@@ -10,7 +10,7 @@ public struct ObjectDifference: Identifiable, Hashable, Sendable {
     /// The id of the object.
     public let id: ObjectID
 
-    /// The names of the properties whose values differ, in ascending order.
+    /// The names of the properties whose values differ, in ascending order, of those whose values are here.
     public var changedProperties: [String] {
         var names: Set<ExactText> = []
         for (name, value) in self.before?.properties ?? Properties([:]) where self.after?.properties[name] != value {
@@ -19,7 +19,8 @@ public struct ObjectDifference: Identifiable, Hashable, Sendable {
         for (name, value) in self.after?.properties ?? Properties([:]) where self.before?.properties[name] != value {
             names.insert(ExactText(name))
         }
-        return names.sorted().map(\.text)
+        let missing = (self.before?.missingProperties ?? []) + (self.after?.missingProperties ?? [])
+        return names.subtracting(missing.map { ExactText($0) }).sorted().map(\.text)
     }
 
     /// Tells whether the object was there at both moments, under different parents or at different places.
@@ -35,7 +36,7 @@ public struct ObjectDifference: Identifiable, Hashable, Sendable {
             if before == nil, after == nil { return nil }
             return
         }
-        if !self.isMoved, before.type == after.type, before.kind == after.kind, before.properties == after.properties {
+        if !self.isMoved, before.type == after.type, before.kind == after.kind, self.changedProperties.isEmpty {
             return nil
         }
     }

@@ -47,6 +47,9 @@ public struct UndoneAction: Hashable, Sendable {
         public let object: ObjectID?
         /// The edit that the author made.
         public let action: LogEntry.Action
+        /// Tells whether it is not the edit that was taken back, or done again, but an undo of it, which a merge had
+        /// brought.
+        public let isUndo: Bool
     }
 
     /// A part of what the action had changed that stays as it is.
@@ -127,7 +130,9 @@ public struct UndoneAction: Hashable, Sendable {
         self.editCount += report.edits.count
         self.keptCount += report.kept.count
         for edit in report.edits.prefix(Self.namedCountMax - self.edits.count) {
-            self.edits.append(Edit(object: edit.object, action: LogEntry.Action(edit)))
+            self.edits.append(
+                Edit(object: edit.object, action: LogEntry.Action(edit), isUndo: report.isUndo)
+            )
         }
         for kept in report.kept.prefix(Self.namedCountMax - self.kept.count) {
             self.kept.append(Kept(kept, readBy: device))

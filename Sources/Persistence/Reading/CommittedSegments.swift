@@ -15,6 +15,12 @@ package final class CommittedSegments: Sendable {
     }
 
     private let content = Mutex(Content())
+    /// The directory of the store; nil if it has none.
+    ///
+    /// A reader that is opened later would find another database by its name if it was moved meanwhile.
+    let directory: OpenDirectory?
+
+    init(of directory: OpenDirectory?) { self.directory = directory }
 
     /// Called before a commit, which others may see at any time from then on.
     func willCommit() {

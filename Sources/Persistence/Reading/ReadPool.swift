@@ -27,7 +27,7 @@ package final class ReadPool: Sendable {
         configuration: StoreConfiguration = StoreConfiguration()
     ) {
         self.committed = committed
-        self.path = directory + "/" + SQLiteStore.fileName
+        self.path = (committed?.directory?.path ?? directory) + "/" + SQLiteStore.fileName
         self.configuration = configuration
     }
 

@@ -36,7 +36,7 @@ package struct SQLiteStore: NodeStore, ~Copyable {
             configuration: configuration,
             whenDamaged: whenDamaged
         )
-        let transaction = try SQLiteTransaction(statements: file.statements)
+        let transaction = try SQLiteTransaction(statements: file.statements, of: file.directory?.opened)
         try transaction.prepareContexts()
         self.file = file
         self.transaction = transaction
@@ -53,7 +53,7 @@ package struct SQLiteStore: NodeStore, ~Copyable {
             origin: origin,
             configuration: configuration
         )
-        let transaction = try SQLiteTransaction(statements: file.statements)
+        let transaction = try SQLiteTransaction(statements: file.statements, of: file.directory?.opened)
         try transaction.prepareContexts()
         self.file = file
         self.transaction = transaction

@@ -9,7 +9,9 @@ extension SQLiteTransaction {
             undo.action,
             undo.scope.device?.bytes,
             undo.scope.label,
-            undo.next
+            undo.next,
+            undo.isTakenBack,
+            undo.isRedo
         )
     }
 
@@ -63,6 +65,8 @@ extension SQLiteTransaction {
             point: try self.point(row, at: 0),
             change: try self.point(row, at: 2),
             target: try self.point(row, at: 4),
+            isTakenBack: row.int64(12) != 0,
+            isRedo: row.int64(13) != 0,
             action: try self.point(row, at: 6),
             scope: UndoScope(device: device, label: row.isNull(9) ? nil : row.text(9)),
             next: row.isNull(10) ? nil : try self.point(row, at: 10)

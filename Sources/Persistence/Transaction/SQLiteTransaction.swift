@@ -12,7 +12,7 @@ package final class SQLiteTransaction: NodeTransaction {
     /// Whether the records of segments have their contexts.
     var hasContexts = false
     /// What others in this process get of the segments.
-    let committed = CommittedSegments()
+    let committed: CommittedSegments
     package var forks = ForkIndex()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
@@ -33,8 +33,10 @@ package final class SQLiteTransaction: NodeTransaction {
     /// Rows held in memory before they are written.
     static let overlayCountMax = 1 << 16
 
-    init(statements: StatementCache) throws(StoreError) {
+    /// `directory`: that of the store.
+    init(statements: StatementCache, of directory: OpenDirectory? = nil) throws(StoreError) {
         self.statements = statements
+        self.committed = CommittedSegments(of: directory)
         try self.loadSegments()
         try self.loadNumbers()
     }

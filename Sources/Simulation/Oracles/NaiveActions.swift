@@ -11,8 +11,9 @@ struct NaiveActions {
     /// The device's changes on the timeline in their order; nil if one had not seen the one before.
     private let own: [Int]?
     private var isUndone: [Int: Bool] = [:]
-    /// By the numbers of changes that take something back or do it again: what that is, and whether they do it again.
-    private var words: [Int: (change: Int, isRedo: Bool)] = [:]
+    /// By the numbers of changes that take something back or do it again: what that is, whether it is taken back then,
+    /// and whether they are redos.
+    private var words: [Int: (change: Int, isUndone: Bool, isRedo: Bool)] = [:]
     /// Whether some device has taken back what another one has done.
     private var crosses = false
 
@@ -39,14 +40,15 @@ struct NaiveActions {
         for number in sorted where counted.contains(number) {
             guard case .undo(let undo)? = log.changes[number].edits.first,
                 let target = log.number(of: undo.target.hash),
-                let change = undo.isRedo ? self.words[target]?.change : target
+                let change = self.words[target]?.change ?? (undo.isRedo ? nil : target)
             else { continue }
             let merge = undo.merge.flatMap { log.number(of: $0.hash) }
             let doer = (undo.isRedo ? doers[target] : merge) ?? change
             doers[number] = doer
             if log.device(of: doer) != log.device(of: number) { self.crosses = true }
-            self.words[number] = (change, undo.isRedo)
-            self.isUndone[change] = !undo.isRedo
+            let isUndone = !(self.words[target]?.isUndone ?? false)
+            self.words[number] = (change, isUndone, undo.isRedo)
+            self.isUndone[change] = isUndone
         }
     }
 
@@ -61,11 +63,14 @@ struct NaiveActions {
                 if !edits.isEmpty { return .some(nil) }
                 let open = pieces.last {
                     guard let word = self.words[$0], !word.isRedo else { return false }
-                    return self.isUndone[word.change] ?? false
+                    return self.isUndone[word.change] ?? false == word.isUndone
                 }
                 if let open, let word = self.words[open] { return .some((word.change, open)) }
-            } else if let open = edits.last(where: { !(self.isUndone[$0] ?? false) }) {
-                return .some((open, open))
+            } else if let open = edits.last(where: { edit in
+                let word = self.words[edit]
+                return self.isUndone[word?.change ?? edit] ?? false == word?.isUndone ?? false
+            }) {
+                return .some((self.words[open]?.change ?? open, open))
             }
         }
         return .some(nil)
@@ -111,10 +116,21 @@ struct NaiveActions {
             let base = self.log.base(of: branch).filter { self.verdicts.stamps[$0] != nil }
             known.formUnion(self.log.closure(of: base, self.verdicts))
         }
-        let merged = self.log.closure(of: [number], self.verdicts).subtracting(known)
-        return self.verdicts.stamps.keys.filter { change in
-            merged.contains(change) && self.log.branch(of: change) != self.branch && self.isEdit(change)
-        }.sorted { left, right in
+        let now = self.log.closure(of: [number], self.verdicts)
+        let merged = self.inOrder(now.subtracting(known).filter { self.log.branch(of: $0) != self.branch })
+        let edits = merged.filter { self.isEdit($0) }
+        // Of what is said of what had been there, by the last word what is otherwise than before.
+        let words = merged.filter { word in
+            guard let said = self.words[word], !edits.contains(said.change) else { return false }
+            let all = self.inOrder(now.filter { self.words[$0]?.change == said.change })
+            guard all.last == word else { return false }
+            return all.last { known.contains($0) }.flatMap { self.words[$0]?.isUndone } ?? false != said.isUndone
+        }
+        return self.inOrder(Set(edits + words))
+    }
+
+    private func inOrder(_ numbers: Set<Int>) -> [Int] {
+        numbers.filter { self.verdicts.stamps[$0] != nil }.sorted { left, right in
             let (mine, theirs) = (self.log.changes[left], self.log.changes[right])
             let (own, other) = (self.verdicts.stamps[left] ?? .zero, self.verdicts.stamps[right] ?? .zero)
             return (own, mine.replica, mine.sequence, mine.hash) < (other, theirs.replica, theirs.sequence, theirs.hash)

@@ -142,14 +142,15 @@ struct UndoCheck {
         if undone.marks.contains(target) {
             return "\(self.verb) takes \(ModelWords.short(history, target)) for an edit"
         }
-        guard undone.undone.contains(target) == self.isRedo else {
-            return "\(self.verb) of \(ModelWords.short(history, target)), which is\(self.isRedo ? " not" : "") undone"
+        let doesAgain = self.isRedo != report.isUndo
+        guard undone.undone.contains(target) == doesAgain else {
+            return "\(self.verb) of \(ModelWords.short(history, target)), which is\(doesAgain ? " not" : "") undone"
         }
         // An undo is an edit. What its author had not seen, or what it has kept, shows beside it afterwards; then the
         // state is not that of the model before this undo either.
         guard !self.hasKept, undone.isInOrder else { return nil }
-        if !self.isRedo, let words = self.keptWithoutEdit(report, target, undone, history) { return words }
-        let ideal = VisibleObject.all(of: NaiveModel(undone.history(taking: target, isUndone: !self.isRedo)))
+        if !doesAgain, let words = self.keptWithoutEdit(report, target, undone, history) { return words }
+        let ideal = VisibleObject.all(of: NaiveModel(undone.history(taking: target, isUndone: !doesAgain)))
         for id in self.after.visible.keys.sorted() where self.before.visible[id] == nil && ideal[id] == nil {
             return "\(self.verb) brings \(id) back, which is deleted then"
         }

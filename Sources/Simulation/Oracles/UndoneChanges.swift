@@ -25,13 +25,13 @@ struct UndoneChanges {
         }
         self.ordered = sorted.map(\.key)
         // By the numbers of changes that take something back: who had done that, or merged it.
-        var (isUndone, doers): ([Int: Bool], [Int: Int]) = ([:], [:])
+        var (isUndone, says, doers): ([Int: Bool], [Int: Bool], [Int: Int]) = ([:], [:], [:])
         for number in self.ordered {
             guard case .undo(let undo)? = history.changes[number].edits.first,
                 let target = history.number(of: undo.target.hash),
                 verdicts.contexts[number]?.contains(target) ?? false,
                 let user = history.user(of: number), history.user(of: target) == user,
-                let change = undo.isRedo ? self.changes[target] : target
+                let change = self.changes[target] ?? (undo.isRedo ? nil : target)
             else { continue }
             let merge = undo.merge.flatMap { history.number(of: $0.hash) }
             let doer = (undo.isRedo ? doers[target] : merge) ?? change
@@ -39,7 +39,9 @@ struct UndoneChanges {
             if history.device(of: number) != history.device(of: doer) {
                 guard history.changes[number].edits.contains(where: { $0.object != nil }) else { continue }
             }
-            isUndone[change] = !undo.isRedo
+            // What takes a word back says the opposite.
+            says[number] = !(says[target] ?? false)
+            isUndone[change] = says[number]
             self.changes[number] = change
         }
         self.undone = Set(isUndone.filter(\.value).keys)

@@ -111,6 +111,7 @@ enum PastText {
     static func lines(of action: UndoneAnswer, _ verb: String) -> [String] {
         let words = verb == "undo" ? ("took back", "could not take back") : ("did again", "could not do again")
         var what = action.edits.first.map { "\($0.action.text()) of \($0.object ?? "")" } ?? ""
+        if action.edits.first?.isUndo ?? false { what = "the undo of \(what)" }
         if action.isMerge { what = "a merge: \(what)" }
         if action.editCount > 1 { what += ", and \(action.editCount - 1) more" }
         var source = "\(PlainText.time(action.timeMs)), \(action.deviceName ?? "?")"

@@ -150,6 +150,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case piecesTakenForActions
     /// What a merge has brought is taken back change by change, among what was done beside it.
     case mergesUndoneByStep
+    /// What a merge had brought is its edits alone: of the undos that came with them nothing is taken back.
+    case mergedUndosStay
     /// Whatever other devices erase is erased at once.
     case erasuresOfOthersNeverWait
     /// An undo of a deletion brings an object back that somebody else has deleted too.

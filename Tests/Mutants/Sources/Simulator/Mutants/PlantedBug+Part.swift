@@ -65,6 +65,7 @@ extension PlantedBug {
             .reversalsOfOthersCount,
             .piecesTakenForActions,
             .mergesUndoneByStep,
+            .mergedUndosStay,
             .erasuresOfOthersNeverWait,
             .undoRevivesDeleted,
             .redoForgetsValues,

@@ -77,6 +77,7 @@ extension PlantedBug {
         case .reversalsOfOthersCount: Victim("P21", "P21-reversed-by-another")
         case .piecesTakenForActions: Victim("P21", "P21-one-action")
         case .mergesUndoneByStep: Victim("P21")
+        case .mergedUndosStay: Victim("P21", "P21-undo-that-was-merged")
         case .undoRevivesDeleted: Victim("P21", "P21-concurrent-delete")
         case .redoForgetsValues: Victim("P21", "P21-restart")
         case .restoreKeepsNewer: Victim("P20", "P20-restore")
