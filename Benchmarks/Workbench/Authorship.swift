@@ -26,10 +26,12 @@ struct Founder: ~Copyable {
         let message = DeviceCertificate.message(
             workspace: self.membership.workspace,
             user: self.membership.founder,
+            generation: DeviceCertificate.firstGeneration,
             device: device,
             staticKey: staticKey
         )
         let certificate = DeviceCertificate(
+            generation: DeviceCertificate.firstGeneration,
             device: device,
             staticKey: staticKey,
             signature: self.key.signature(of: message)

@@ -12,7 +12,7 @@ enum RecordExercise {
         Restamp(replica: Samples.replica, firstSequence: 5, lastSequence: 300, lastHash: Samples.hash)
             .encode(to: &restamp)
         let creation = Edit.create(ObjectID(bytes: Samples.nonce), type: "note", kind: "k").payload
-        return [introduction, restamp, [3] + creation]
+        return [introduction, restamp, [3] + creation] + Samples.statements.map { [4] + Edit.rights($0).payload }
     }
 
     static func complaint(_ input: [UInt8]) -> String? {
@@ -31,6 +31,9 @@ enum RecordExercise {
             var encoded: [UInt8] = []
             restamp.encode(to: &encoded)
             return encoded == bytes ? nil : "a restamp with two encodings"
+        case 4:
+            guard let statement = try? RightsStatement(decoding: bytes[...]) else { return nil }
+            return Edit.rights(statement).payload == bytes ? nil : "a statement with two encodings"
         default:
             guard let body = try? CreationBody(decoding: bytes[...]) else { return nil }
             let edit = Edit.create(ObjectID(bytes: Samples.nonce), type: body.type, kind: body.kind)

@@ -38,8 +38,7 @@ enum RunExercise {
             )
             for operation in run.operations[change.operationRange] {
                 guard let edit = try? run.edit(operation) else { return "a valid operation cannot be read" }
-                let grant = operation.grant == 0 ? nil : run.grants[Int(operation.grant) - 1]
-                builder.append(edit, grant: grant)
+                builder.append(edit)
             }
         }
         let cryptography = PermissiveCryptography()

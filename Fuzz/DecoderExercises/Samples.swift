@@ -20,7 +20,7 @@ enum Samples {
     static var certificates: [DeviceCertificate] {
         let staticKey = StaticKey(bytes: Bytes32(1, 2, 3, 4))
         return Samples.signature.map {
-            [DeviceCertificate(device: Samples.device, staticKey: staticKey, signature: $0)]
+            [DeviceCertificate(generation: 300, device: Samples.device, staticKey: staticKey, signature: $0)]
         } ?? []
     }
 
@@ -29,9 +29,22 @@ enum Samples {
             user: Samples.user,
             deviceName: "Schreibtisch",
             nonce: Samples.nonce,
+            circle: .shared(owner: Samples.user, nonce: Samples.nonce),
+            grants: [Samples.statement],
             certificates: Samples.certificates
         )
     }
+
+    static let granting = NamedChange(replica: Samples.other, sequence: 300, hash: Samples.hash)
+    static let statement = StatementID(change: Samples.granting, index: 5)
+
+    /// One of each kind, with something in every list.
+    static let statements: [RightsStatement] = [
+        .grants(.init(to: Samples.user, .manager, despite: [Samples.statement])),
+        .grants(.init(to: Samples.user, .writer, names: ["name 1", ""])),
+        .removes(.init(of: Samples.user, from: [.manager, .reader], heads: [Samples.granting])),
+        .removesDevice(.init(of: Samples.device, keep: [Samples.device], heads: [Samples.granting])),
+    ]
 
     static let values: [Value] = [
         .null, .bool(true), .bool(false), .int(0), .int(-300), .int(.max), .int(.min), .double(1.5), .double(-0.0),
@@ -44,8 +57,6 @@ enum Samples {
     static var run: Run {
         let object = ObjectID(bytes: Bytes16(high: 0xaaaa, low: 1))
         let parent = ObjectID(bytes: Bytes16(high: 0xbbbb, low: 2))
-        let granting = NamedChange(replica: Samples.other, sequence: 300, hash: Samples.hash)
-        let grant = GrantID(change: granting, index: 5)
         var builder = RunBuilder(replica: Samples.replica, firstSequence: 1)
         builder.beginChange(
             stamp: Stamp(rawValue: 1 << 40),
@@ -53,9 +64,9 @@ enum Samples {
             blinding: Array(0..<16)
         )
         builder.append(.introduce(Samples.introduction))
-        builder.append(.create(object, type: "note", kind: "\u{e9}"), grant: grant)
+        builder.append(.create(object, type: "note", kind: "\u{e9}"))
         for (number, value) in Samples.values.enumerated() {
-            builder.append(.set(object, name: "name \(number % 3)", value: value), grant: number > 3 ? grant : nil)
+            builder.append(.set(object, name: "name \(number % 3)", value: value))
         }
         builder.beginChange(stamp: Stamp(rawValue: 1 << 40 + 1), context: [], blinding: Array(16..<32))
         builder.append(.unset(object, name: "name 1"))
@@ -65,6 +76,7 @@ enum Samples {
         builder.append(.move(object, Place(parent: parent, position: Position(bytes: Array("a0V".utf8)))))
         builder.append(.move(parent, .initial))
         builder.append(.delete(parent))
+        for statement in Samples.statements { builder.append(.rights(statement)) }
         builder.append(.unknown(kind: 200, body: [1, 2, 3]))
         builder.append(
             .restamp(

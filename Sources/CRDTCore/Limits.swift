@@ -45,6 +45,15 @@ package enum Limits {
     package static let contextEntryCountMax = 1 << 12
     /// Changes that the opening of a branch of the workspace names.
     package static let branchBaseCountMax = contextEntryCountMax
+    /// Grants that a chain names as it begins.
+    package static let chainGrantCountMax = 64
+    /// Changes that a removal names, which is one for each chain of whom it removes.
+    package static let removalHeadCountMax = 1 << 13
+    /// Devices below a removed one that are kept.
+    package static let keptDeviceCountMax = 1 << 8
+    /// Properties that a grant lists, and removals that it overrides.
+    package static let grantNameCountMax = 1 << 8
+    package static let grantDespiteCountMax = 1 << 8
     /// `ChangeSize.byteCount` of one change: that of its edits and of the longest context.
     package static let changeByteCountMax =
         editByteCountMax + ChangeSize.headerByteCount + contextEntryCountMax * ChangeSize.contextEntryByteCount

@@ -198,6 +198,7 @@ package enum ModelWords {
         case .undo(let undo):
             "\(undo.isRedo ? "redo" : "undo") \(self.short(undo.target.replica)):\(undo.target.sequence)"
         case .branch: "branch"
+        case .rights: "rights"
         case .action(let statement): "action \(statement.distance) of \(ModelText(statement.label))"
         case .erase(let erasure): "erase \(self.short(erasure.object)).\(ModelText(erasure.name))"
         case .unknown(let kind, _): "unknown \(kind)"

@@ -26,10 +26,12 @@ package struct TestDevice: Hashable, Sendable {
         let message = DeviceCertificate.message(
             workspace: TestDevice.workspace,
             user: user,
+            generation: DeviceCertificate.firstGeneration,
             device: self.device,
             staticKey: staticKey
         )
         self.certificate = DeviceCertificate(
+            generation: DeviceCertificate.firstGeneration,
             device: self.device,
             staticKey: staticKey,
             signature: TestDevice.cryptography.sign(message, with: user.bytes)

@@ -115,7 +115,6 @@ import Testing
         refused { $0.operations[1].object = 2 }
         refused { $0.operations[2].operand = 2 }
         refused { $0.operations[5].operand = 3 }
-        refused { $0.operations[1].grant = 2 }
     }
 
     @Test func `contexts must be in order, without repetition, and within the limits`() throws {

@@ -41,6 +41,7 @@ struct SodiumAuthor {
         let message = DeviceCertificate.message(
             workspace: workspace,
             user: user,
+            generation: DeviceCertificate.firstGeneration,
             device: self.device,
             staticKey: staticKey
         )
@@ -50,6 +51,7 @@ struct SodiumAuthor {
             nonce: Bytes16(high: 2, low: 2),
             certificates: [
                 DeviceCertificate(
+                    generation: DeviceCertificate.firstGeneration,
                     device: self.device,
                     staticKey: staticKey,
                     signature: Self.sign(message, seed: userSeed)

@@ -43,12 +43,11 @@ import Testing
         let redacted = try #require(sealed.erasing(places, self.author.cryptography)).run
         var lieCount = 0
         for position in redacted.operations.indices {
-            var lies = [redacted, redacted, redacted]
+            var lies = Array(repeating: redacted, count: 3)
             let operation = redacted.operations[position]
             if operation.kind == .redacted {
                 lies[0].operations[position].object = (operation.object + 1) % UInt32(redacted.objects.count)
                 lies[1].operations[position].operand = (operation.operand + 1) % UInt32(redacted.names.count)
-                lies[2].operations[position].grant = operation.grant == 0 ? 1 : 0
             } else if operation.kind.hasObject {
                 let kinds: [OperationKind] = [.set, .unset, .redacted]
                 for place in lies.indices { lies[place].operations[position].kind = kinds[place] }
@@ -60,7 +59,7 @@ import Testing
                 lieCount += 1
             }
         }
-        #expect(lieCount > 12)
+        #expect(lieCount >= 12)
     }
 
     @Test func `no flipped bit of a signed run goes unnoticed`() throws {
@@ -136,7 +135,7 @@ import Testing
             var builder = self.author.builder()
             let object = builder.index(of: ObjectID(bytes: Bytes16(high: 7, low: 7)))
             let kind = OperationKind(rawValue: kind)
-            builder.append(kind: kind, grant: 0, object: kind.hasObject ? object : 0, operand: 0, payload: payload)
+            builder.append(kind: kind, object: kind.hasObject ? object : 0, operand: 0, payload: payload)
             let run = VerifiedRun.sealUnchecked(
                 builder,
                 previous: self.author.origin,

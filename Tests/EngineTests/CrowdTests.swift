@@ -7,6 +7,7 @@ import Testing
 struct CrowdTests {
     private static func certificate(_ number: UInt64) -> DeviceCertificate {
         DeviceCertificate(
+            generation: DeviceCertificate.firstGeneration,
             device: DeviceID(bytes: Bytes32(number, 0, 0, 0)),
             staticKey: StaticKey(bytes: Bytes32(number, 1, 1, 1)),
             signature: Signature(first: .zero, second: .zero)

@@ -40,7 +40,7 @@ class Write:
         self.kind, self.object, self.name, self.payload = kind, uuid.UUID(object_id).bytes, name.encode(), payload
 
     def shape(self):
-        return bytes([SET, 0]) + self.object + prefixed(self.name)
+        return bytes([SET]) + self.object + prefixed(self.name)
 
 
 class Introduction:
@@ -50,7 +50,7 @@ class Introduction:
         self.payload = payload
 
     def shape(self):
-        return bytes([INTRODUCE, 0]) + prefixed(self.payload)
+        return bytes([INTRODUCE]) + prefixed(self.payload)
 
 
 class Change:
@@ -111,7 +111,7 @@ def packed(changes):
     writes = [operation for operation in operations if operation.kind != INTRODUCE]
     objects, names = (list(dict.fromkeys(values)) for values in zip(*((write.object, write.name) for write in writes)))
     data = varint(len(objects)) + b"".join(objects)
-    data += varint(len(names)) + b"".join(map(prefixed, names)) + varint(0)
+    data += varint(len(names)) + b"".join(map(prefixed, names))
     data += varint(len(changes))
     last = 0
     for change in changes:
@@ -121,7 +121,7 @@ def packed(changes):
     # No contexts.
     data += bytes(len(changes))
     data += bytes(WHOLLY_REDACTED if change.is_redacted else NOTHING_REDACTED for change in changes) + varint(0)
-    data += run_lengths(operation.kind for operation in operations) + run_lengths(0 for _ in operations)
+    data += run_lengths(operation.kind for operation in operations)
     numbers = [objects.index(write.object) for write in writes]
     data += b"".join(zigzag(number - before) for before, number in zip([0, *numbers], numbers))
     data += b"".join(varint(names.index(write.name)) for write in writes)

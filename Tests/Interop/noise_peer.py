@@ -28,6 +28,8 @@ HELLO, WELCOME, RANGES, RUN, PING, PONG, JOIN, INTRODUCTION = 1, 2, 3, 4, 10, 11
 # Bytes of messages in one record.
 RECORD_SIZE = 65_000
 PROTOCOL_VERSION = 1
+# Of keys whose user has never begun anew.
+GENERATION = 1
 
 
 class Ended(Exception):
@@ -84,8 +86,9 @@ class Identity:
 
     def introduction(self, user, certificates, nonce=bytes(16)):
         """What a member says first to another that may not know it, and in its chains, which have each a nonce."""
-        chain = b"".join(part for certificate in certificates for part in certificate)
-        return user + prefixed(self.name.encode()) + nonce + b"\0" + varint(len(certificates)) + chain
+        # Of the main timeline, in the home circle, under no grant.
+        chain = b"\0" + b"\0" + b"\0" + certificate_chain(certificates)
+        return user + prefixed(self.name.encode()) + nonce + chain
 
 
 @dataclass
@@ -416,16 +419,18 @@ class Welcome:
         return workspace_of(self.founder, self.workspace_nonce)
 
     def encoded(self):
-        certificates = b"".join(part for certificate in self.certificates for part in certificate)
         names = self.founder + self.workspace_nonce + self.user + self.membership_key
-        return names + varint(len(self.certificates)) + certificates
+        return names + certificate_chain(self.certificates)
 
     @classmethod
     def parse(cls, body):
         reader = Reader(body)
         founder, nonce, user, key = reader.bytes(32), reader.bytes(16), reader.bytes(32), reader.bytes(32)
         count = reader.varint()
-        certificates = [(reader.bytes(32), reader.bytes(32), reader.bytes(64)) for _ in range(count)]
+        certificates = []
+        for _ in range(count):
+            assert reader.varint() == GENERATION, "certificates of another generation"
+            certificates.append((reader.bytes(32), reader.bytes(32), reader.bytes(64)))
         assert reader.is_at_end, "trailing bytes after welcome"
         return cls(founder, nonce, user, key, certificates)
 
@@ -437,4 +442,9 @@ def workspace_of(founder, nonce):
 
 def certificate_text(workspace, user, device, static):
     """What the issuer of a certificate signs."""
-    return b"peerd/device/1" + workspace + user + device + static
+    return b"peerd/device/1" + workspace + user + varint(GENERATION) + device + static
+
+
+def certificate_chain(certificates):
+    chain = (varint(GENERATION) + device + static + signature for device, static, signature in certificates)
+    return varint(len(certificates)) + b"".join(chain)

@@ -34,7 +34,7 @@ struct Author {
     /// One run: each list of edits becomes a change.
     ///
     /// The first run begins with the introduction.
-    mutating func run(_ changes: [[Edit]], context: [Point] = [], grant: GrantID? = nil) -> VerifiedRun {
+    mutating func run(_ changes: [[Edit]], context: [Point] = []) -> VerifiedRun {
         var builder = RunBuilder(replica: self.replica, firstSequence: self.sequence + 1)
         for (position, edits) in changes.enumerated() {
             self.sequence += 1
@@ -45,7 +45,7 @@ struct Author {
                 let introduction = self.device.introduction(nonce: self.nonce, branch: self.branch)
                 builder.append(.introduce(introduction))
             }
-            for edit in edits { builder.append(edit, grant: grant) }
+            for edit in edits { builder.append(edit) }
         }
         return self.seal(builder)
     }

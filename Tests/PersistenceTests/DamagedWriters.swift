@@ -36,9 +36,7 @@ struct DamagedWriters {
         try self.drop(in: store)
         var runs = [self.main.run([Self.edits(1), Self.edits(2)])]
         self.branch = self.main
-        let first = NamedChange(replica: self.main.replica, sequence: 1, hash: runs[0].hashes[0])
-        let grant = GrantID(change: first, index: 0)
-        runs.append(self.main.run([Self.edits(3), Self.edits(4)], grant: grant))
+        runs.append(self.main.run([Self.edits(3), Self.edits(4)]))
         runs.append(self.branch.run([Self.edits(5), Self.edits(6)]))
         // Its clock is behind, so that its stamps are raised.
         runs.append(self.other.run([Self.edits(7), Self.edits(8)], context: [self.branch.point]))

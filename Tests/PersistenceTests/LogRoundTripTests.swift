@@ -116,27 +116,22 @@ import Testing
         }
     }
 
-    @Test func `grants and contexts keep what they name`() throws {
+    @Test func `contexts keep what they name`() throws {
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         var other = Author(number: 2)
         try store.receive([other.run([[.delete(object(1))], []])])
         var author = Author(number: 1)
-        let hash = Hash256(bytes: Bytes32(1, 2, 3, 4))
-        let known = GrantID(change: NamedChange(replica: other.replica, sequence: 2, hash: hash), index: 3)
-        // Of one dot, another change.
-        let fork = GrantID(change: NamedChange(replica: other.replica, sequence: 2, hash: .zero), index: 3)
         let stranger = ReplicaID(bytes: Bytes16(high: 5, low: 5))
-        let unheardOf = GrantID(change: NamedChange(replica: stranger, sequence: 1 << 40, hash: hash), index: 0)
         // Nothing of it is stored, neither when it is named nor when it is read; and something only when it is read.
         let missing = Point(replica: stranger, sequence: 9, name: ChangeName(rawValue: .max))
         var late = Author(number: 3)
         let lateRun = late.run([[]])
         let context = [other.point, missing, late.point].sorted()
         let runs = [
-            author.run([[.set(object(1), name: "a", value: .int(1))]], context: context, grant: known),
-            author.run([[.set(object(1), name: "a", value: .int(2))]], grant: unheardOf),
-            author.run([[.delete(object(1)), .delete(object(2))]], grant: known),
-            author.run([[.delete(object(3))]], grant: fork),
+            author.run([[.set(object(1), name: "a", value: .int(1))]], context: context),
+            author.run([[.set(object(1), name: "a", value: .int(2))]]),
+            author.run([[.delete(object(1)), .delete(object(2))]]),
+            author.run([[.delete(object(3))]]),
         ]
         for run in runs { try store.receive([run]) }
         try store.receive([lateRun])

@@ -16,6 +16,7 @@ enum SampleMessages {
 
     static func certificate() throws -> DeviceCertificate {
         DeviceCertificate(
+            generation: DeviceCertificate.firstGeneration,
             device: self.device,
             staticKey: StaticKey(bytes: Bytes32(1, 2, 3, 4)),
             signature: self.anySignature

@@ -28,8 +28,6 @@ package struct ChangeSize: Hashable, Sendable {
     package static let contextEntryByteCount = 40
     /// What the columns of an operation take: kind, references and the length of its payload.
     package static let operationByteCount = 24
-    /// What an operation's grant takes.
-    static let grantByteCount = 64
 
     /// What one operation takes.
     ///
@@ -38,14 +36,12 @@ package struct ChangeSize: Hashable, Sendable {
         of kind: OperationKind,
         nameByteCount: Int,
         payloadByteCount: Int,
-        hasGrant: Bool,
         hasSalt: Bool
     ) -> Int {
         var count = self.operationByteCount + payloadByteCount
         if kind.hasObject { count += Bytes16.byteCount }
         if kind == .move { count += Bytes16.byteCount }
         if kind.hasName { count += 2 + nameByteCount }
-        if hasGrant { count += self.grantByteCount }
         if hasSalt { count += Bytes16.byteCount }
         return count
     }
@@ -64,7 +60,6 @@ extension Edit {
             of: self.kind,
             nameByteCount: nameByteCount,
             payloadByteCount: self.payload.count,
-            hasGrant: false,
             hasSalt: false
         )
     }
@@ -81,7 +76,6 @@ extension Run {
                 of: operation.kind,
                 nameByteCount: operation.kind.hasName ? self.names[Int(operation.operand)].utf8.count : 0,
                 payloadByteCount: Int(operation.payloadByteCount),
-                hasGrant: operation.grant > 0,
                 hasSalt: change.redaction == .partial && operation.hasContent
             )
         }

@@ -1,11 +1,17 @@
 /// One link of the chain from a device to its user: a device key and its static key, vouched for by the next link's
 /// device, or by the user's root key if there is no next link.
 package struct DeviceCertificate: Hashable, Sendable {
+    /// How often the user had begun anew with his root key, from `firstGeneration` on; the same along the chain.
+    package var generation: UInt32
     package var device: DeviceID
     package var staticKey: StaticKey
     package var signature: Signature
 
-    package init(device: DeviceID, staticKey: StaticKey, signature: Signature) {
+    /// The generation of the devices of a user who has lost none, or not all of them.
+    package static let firstGeneration: UInt32 = 1
+
+    package init(generation: UInt32, device: DeviceID, staticKey: StaticKey, signature: Signature) {
+        self.generation = generation
         self.device = device
         self.staticKey = staticKey
         self.signature = signature
@@ -15,12 +21,14 @@ package struct DeviceCertificate: Hashable, Sendable {
     package static func message(
         workspace: WorkspaceID,
         user: UserID,
+        generation: UInt32,
         device: DeviceID,
         staticKey: StaticKey
     ) -> [UInt8] {
         var bytes = Array("peerd/device/1".utf8)
         workspace.bytes.append(to: &bytes)
         user.bytes.append(to: &bytes)
+        bytes.appendVarint(UInt64(generation))
         device.bytes.append(to: &bytes)
         staticKey.bytes.append(to: &bytes)
         return bytes
@@ -37,6 +45,9 @@ package struct Introduction: Hashable, Sendable {
     package var nonce: Bytes16
     /// The branch that the chain belongs to; nil for the main timeline.
     package var branch: BranchID?
+    package var circle: Circle
+    /// What the chain is written under, in its circle: grants to its user.
+    package var grants: [StatementID]
     /// The device's own certificate first, then its issuer's, and so on up to one signed by the user's root key.
     package var certificates: [DeviceCertificate]
 
@@ -45,12 +56,15 @@ package struct Introduction: Hashable, Sendable {
         deviceName: String,
         nonce: Bytes16,
         branch: BranchID? = nil,
+        circle: Circle = .home,
+        grants: [StatementID] = [],
         certificates: [DeviceCertificate]
     ) {
         self.user = user
         self.deviceName = deviceName
         self.nonce = nonce
         self.branch = branch
+        (self.circle, self.grants) = (circle, grants)
         self.certificates = certificates
     }
 
@@ -64,12 +78,10 @@ package struct Introduction: Hashable, Sendable {
         self.nonce.append(to: &bytes)
         bytes.append(self.branch == nil ? 0 : 1)
         self.branch?.bytes.append(to: &bytes)
-        bytes.appendVarint(UInt64(self.certificates.count))
-        for certificate in self.certificates {
-            certificate.device.bytes.append(to: &bytes)
-            certificate.staticKey.bytes.append(to: &bytes)
-            bytes.append(contentsOf: certificate.signature.array)
-        }
+        self.circle.encode(to: &bytes)
+        bytes.appendVarint(UInt64(self.grants.count))
+        for grant in self.grants { grant.encode(to: &bytes) }
+        self.certificates.encode(to: &bytes)
     }
 
     /// Reads an introduction that fills all of `payload`.
@@ -83,16 +95,12 @@ package struct Introduction: Hashable, Sendable {
         case 1: self.branch = BranchID(bytes: try reader.bytes16())
         default: throw .notCanonical
         }
-        self.certificates = []
-        for _ in 0..<(try reader.count(atMost: Limits.certificateCountMax)) {
-            self.certificates.append(
-                DeviceCertificate(
-                    device: DeviceID(bytes: try reader.bytes32()),
-                    staticKey: StaticKey(bytes: try reader.bytes32()),
-                    signature: try reader.signature()
-                )
-            )
+        self.circle = try Circle(decoding: &reader)
+        self.grants = []
+        for _ in 0..<(try reader.count(atMost: Limits.chainGrantCountMax)) {
+            self.grants.append(try StatementID(decoding: &reader))
         }
+        self.certificates = try [DeviceCertificate](decoding: &reader)
         try reader.finish()
     }
 
@@ -103,13 +111,15 @@ package struct Introduction: Hashable, Sendable {
 
     /// Whether every certificate is signed by the next one's device and the last by the user.
     package func isCertified(in workspace: WorkspaceID, _ cryptography: some ChangeCryptography) -> Bool {
-        guard !self.certificates.isEmpty else { return false }
+        guard let generation = self.certificates.first?.generation, generation > 0 else { return false }
         for (link, certificate) in self.certificates.enumerated() {
             let issuer =
                 link + 1 < self.certificates.count ? self.certificates[link + 1].device.bytes : self.user.bytes
+            guard certificate.generation == generation else { return false }
             let message = DeviceCertificate.message(
                 workspace: workspace,
                 user: self.user,
+                generation: generation,
                 device: certificate.device,
                 staticKey: certificate.staticKey
             )

@@ -35,6 +35,9 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
     /// Says to which action of which program its change belongs.
     package static let action = OperationKind(rawValue: 11)
 
+    /// Says who may do what in the circle of its chain.
+    package static let rights = OperationKind(rawValue: 12)
+
     /// Whether the operation names one object.
     package var hasObject: Bool { self.isEdit || self == .erase }
     /// Whether the operation changes what it names, an object or a property of it.
@@ -52,8 +55,6 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
 /// A trivial value, so that a run of 100,000 operations is one allocation.
 package struct Operation: Sendable, Hashable {
     package var kind: OperationKind
-    /// 1 + index into the run's grants, or 0 for none.
-    package var grant: UInt32
     /// Index into the run's objects, if the kind has one.
     package var object: UInt32
     /// Index into the run's names for `set`, `unset` and `erase`; 1 + index into its objects, or 0 for the root, for
@@ -65,14 +66,12 @@ package struct Operation: Sendable, Hashable {
 
     package init(
         kind: OperationKind,
-        grant: UInt32 = 0,
         object: UInt32 = 0,
         operand: UInt32 = 0,
         payloadOffset: UInt32,
         payloadByteCount: UInt32
     ) {
         self.kind = kind
-        self.grant = grant
         self.object = object
         self.operand = operand
         self.payloadOffset = payloadOffset
@@ -102,6 +101,7 @@ package enum Edit: Hashable, Sendable {
     case branch(BranchStatement)
     case erase(Erasure)
     case action(ActionStatement)
+    case rights(RightsStatement)
     /// An operation of a kind this version does not know.
     case unknown(kind: UInt8, body: [UInt8])
     /// A write whose content is gone.
@@ -138,6 +138,7 @@ extension Edit {
         case .branch: .branch
         case .erase: .erase
         case .action: .action
+        case .rights: .rights
         case .unknown(let kind, _): OperationKind(rawValue: kind)
         case .redacted: .redacted
         }
@@ -149,7 +150,7 @@ extension Edit {
         case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
             .delete(let object), .redacted(let object, _, _):
             object
-        case .introduce, .restamp, .undo, .branch, .erase, .action, .unknown: nil
+        case .introduce, .restamp, .undo, .branch, .erase, .action, .rights, .unknown: nil
         }
     }
 
@@ -174,6 +175,7 @@ extension Edit {
         case .undo(let undo): undo.encode(to: &bytes)
         case .branch(let statement): statement.encode(to: &bytes)
         case .action(let statement): statement.encode(to: &bytes)
+        case .rights(let statement): statement.encode(to: &bytes)
         case .unknown(_, let body): bytes += body
         case .redacted(_, _, let leaf): leaf?.bytes.append(to: &bytes)
         }

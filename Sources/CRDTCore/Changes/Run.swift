@@ -47,7 +47,6 @@ package struct Run: Hashable, Sendable {
     package var operations: [Operation] = []
     package var objects: [ObjectID] = []
     package var names: [String] = []
-    package var grants: [GrantID] = []
     package var payload: [UInt8] = []
     package var blinding: [UInt8] = []
     /// The device's signature over the hash of the last change.
@@ -83,7 +82,7 @@ package struct Run: Hashable, Sendable {
     /// Whether a change does nothing but write, and one hash is left of all that.
     package func hasOnlyRedacted(_ change: Change) -> Bool {
         change.redaction == .whole
-            && self.operations[change.operationRange].allSatisfy { $0.kind == .redacted && $0.grant == 0 }
+            && self.operations[change.operationRange].allSatisfy { $0.kind == .redacted }
     }
 
     /// An operation in full words.
@@ -120,6 +119,9 @@ package struct Run: Hashable, Sendable {
         case .action:
             guard let statement = try? ActionStatement(decoding: payload) else { break }
             return .action(statement)
+        case .rights:
+            guard let statement = try? RightsStatement(decoding: payload) else { break }
+            return .rights(statement)
         case .erase:
             guard payload.isEmpty else { throw .trailingBytes }
             return .erase(self.erasure(operation))
@@ -141,18 +143,10 @@ package struct Run: Hashable, Sendable {
 
     /// Appends the shape of one operation: all of it, but of a write only which property it is of.
     ///
-    /// Kind (that of `set` for each write), grant (0, or 1, its change by its hash, and its index), object, name or
-    /// parent as the kind has them, then the payload behind its length.
+    /// Kind (that of `set` for each write), object, name or parent as the kind has them, then the payload behind its
+    /// length.
     package func appendShape(of operation: Operation, to bytes: inout [UInt8]) {
         bytes.append(operation.kind.isWrite ? OperationKind.set.rawValue : operation.kind.rawValue)
-        if operation.grant == 0 {
-            bytes.append(0)
-        } else {
-            let grant = self.grants[Int(operation.grant) - 1]
-            bytes.append(1)
-            grant.change.encode(to: &bytes)
-            bytes.appendVarint(UInt64(grant.index))
-        }
         if operation.kind.hasObject {
             self.objects[Int(operation.object)].bytes.append(to: &bytes)
         }

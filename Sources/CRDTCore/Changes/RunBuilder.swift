@@ -1,4 +1,4 @@
-/// Puts a run together change by change, entering each object, name and grant into its tables once.
+/// Puts a run together change by change, entering each object and name into its tables once.
 ///
 /// - Complexity: O(1) amortised for an operation.
 package struct RunBuilder: Sendable {
@@ -7,7 +7,6 @@ package struct RunBuilder: Sendable {
     // Filled only as soon as there are more than can be looked through as fast.
     private var objectIndexes: [ObjectID: UInt32] = [:]
     private var nameIndexes: [ExactText: UInt32] = [:]
-    private var grantIndexes: [GrantID: UInt32] = [:]
 
     /// Tables of up to so many entries are looked through.
     private static let searchedCountMax = 8
@@ -47,7 +46,7 @@ package struct RunBuilder: Sendable {
     }
 
     /// Appends an operation to the open change.
-    package mutating func append(_ edit: Edit, grant: GrantID? = nil) {
+    package mutating func append(_ edit: Edit) {
         let kind = edit.kind
         var operand: UInt32 = 0
         switch edit {
@@ -56,32 +55,29 @@ package struct RunBuilder: Sendable {
         case .move(_, let place): operand = place.parent.map { self.index(of: $0) + 1 } ?? 0
         default: break
         }
-        let grant = grant.map { self.index(of: $0) + 1 } ?? 0
         var named = edit.object
         if case .erase(let erasure) = edit { named = erasure.object }
         let object = named.map { self.index(of: $0) } ?? 0
         let offset = self.run.payload.count
         edit.encodePayload(to: &self.run.payload)
-        self.append(kind: kind, grant: grant, object: object, operand: operand, payloadOffset: offset)
+        self.append(kind: kind, object: object, operand: operand, payloadOffset: offset)
     }
 
     /// Appends an operation whose table indexes are known.
     package mutating func append(
         kind: OperationKind,
-        grant: UInt32,
         object: UInt32,
         operand: UInt32,
         payload: some Collection<UInt8>
     ) {
         let offset = self.run.payload.count
         self.run.payload.append(contentsOf: payload)
-        self.append(kind: kind, grant: grant, object: object, operand: operand, payloadOffset: offset)
+        self.append(kind: kind, object: object, operand: operand, payloadOffset: offset)
     }
 
     /// Appends an operation whose payload has been appended from an offset on.
     private mutating func append(
         kind: OperationKind,
-        grant: UInt32,
         object: UInt32,
         operand: UInt32,
         payloadOffset offset: Int
@@ -89,7 +85,6 @@ package struct RunBuilder: Sendable {
         self.run.operations.append(
             Operation(
                 kind: kind,
-                grant: grant,
                 object: object,
                 operand: operand,
                 payloadOffset: UInt32(offset),
@@ -132,15 +127,6 @@ package struct RunBuilder: Sendable {
             self.nameIndexes[text] = UInt32(count)
         }
         return UInt32(count)
-    }
-
-    /// The table index of a grant, entered if it is new.
-    package mutating func index(of grant: GrantID) -> UInt32 {
-        if let index = self.grantIndexes[grant] { return index }
-        let index = UInt32(self.run.grants.count)
-        self.run.grants.append(grant)
-        self.grantIndexes[grant] = index
-        return index
     }
 
     /// Sets the signature over the last change and returns the run.

@@ -29,11 +29,6 @@ extension Run {
         for object in self.objects { object.bytes.append(to: &bytes) }
         bytes.appendVarint(UInt64(self.names.count))
         for name in self.names { bytes.appendPrefixed(Array(name.utf8)) }
-        bytes.appendVarint(UInt64(self.grants.count))
-        for grant in self.grants {
-            grant.change.encode(to: &bytes)
-            bytes.appendVarint(UInt64(grant.index))
-        }
     }
 
     private func encodeChanges(to bytes: inout [UInt8]) {
@@ -63,7 +58,6 @@ extension Run {
 
     private func encodeOperations(to bytes: inout [UInt8]) {
         RunLengths.encode(self.operations.lazy.map { UInt64($0.kind.rawValue) }, to: &bytes)
-        RunLengths.encode(self.operations.lazy.map { UInt64($0.grant) }, to: &bytes)
         var previousObject: Int64 = 0
         for operation in self.operations where operation.kind.hasObject {
             bytes.appendZigzag(Int64(operation.object) - previousObject)
@@ -106,19 +100,14 @@ extension Run {
     }
 
     private mutating func decodeTables(_ reader: inout ByteReader) throws(WireError) {
-        // An operation refers to two objects, one name and one grant at most, and a table's entry takes more memory
-        // than it took bytes: an empty name is one byte, which compression makes next to nothing.
+        // An operation refers to two objects and one name at most, and a table's entry takes more memory than it took
+        // bytes: an empty name is one byte, which compression makes next to nothing.
         let objectLimit = 2 * Limits.runOperationCountMax
         let objectCount = try reader.count(atMost: min(objectLimit, reader.remaining / Bytes16.byteCount))
         self.objects.reserveCapacity(objectCount)
         for _ in 0..<objectCount { self.objects.append(ObjectID(bytes: try reader.bytes16())) }
         for _ in 0..<(try reader.count(atMost: min(Limits.runOperationCountMax, reader.remaining))) {
             self.names.append(try reader.text(atMost: Limits.nameByteCountMax))
-        }
-        let grantLimit = min(Limits.runOperationCountMax, reader.remaining / Bytes16.byteCount)
-        for _ in 0..<(try reader.count(atMost: grantLimit)) {
-            let change = try NamedChange(decoding: &reader)
-            self.grants.append(GrantID(change: change, index: UInt32(try reader.count(atMost: Int(UInt32.max)))))
         }
     }
 
@@ -195,13 +184,6 @@ extension Run {
                 Operation(kind: OperationKind(rawValue: kind), payloadOffset: 0, payloadByteCount: 0)
             )
         }
-        var position = 0
-        let grantCount = UInt64(self.grants.count)
-        try RunLengths.decode(&reader, count: count) { grant throws(WireError) in
-            guard grant <= grantCount else { throw .badReference }
-            self.operations[position].grant = UInt32(grant)
-            position += 1
-        }
         try self.decodeOperands(&reader, count: count)
         var offset = 0
         for position in 0..<count {
@@ -250,14 +232,12 @@ extension Run {
     private func checkTables() throws(WireError) {
         var objects = [Bool](repeating: false, count: self.objects.count)
         var names = [Bool](repeating: false, count: self.names.count)
-        var grants = [Bool](repeating: false, count: self.grants.count)
         for operation in self.operations {
             if operation.kind.hasObject { objects[Int(operation.object)] = true }
             if operation.kind.hasName { names[Int(operation.operand)] = true }
             if operation.kind == .move, operation.operand > 0 { objects[Int(operation.operand) - 1] = true }
-            if operation.grant > 0 { grants[Int(operation.grant) - 1] = true }
         }
-        guard objects.allSatisfy(\.self), names.allSatisfy(\.self), grants.allSatisfy(\.self) else {
+        guard objects.allSatisfy(\.self), names.allSatisfy(\.self) else {
             throw .notCanonical
         }
     }

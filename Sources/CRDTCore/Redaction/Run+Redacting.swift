@@ -134,7 +134,6 @@ extension Run {
         }
         builder.append(
             kind: kind,
-            grant: operation.grant == 0 ? 0 : builder.index(of: self.grants[Int(operation.grant) - 1]) + 1,
             object: operation.kind.hasObject ? builder.index(of: self.objects[Int(operation.object)]) : 0,
             operand: operand,
             payload: payload

@@ -4,6 +4,7 @@ extension [DeviceCertificate] {
     package func encode(to bytes: inout [UInt8]) {
         bytes.appendVarint(UInt64(self.count))
         for certificate in self {
+            bytes.appendVarint(UInt64(certificate.generation))
             certificate.device.bytes.append(to: &bytes)
             certificate.staticKey.bytes.append(to: &bytes)
             bytes.append(contentsOf: certificate.signature.array)
@@ -16,6 +17,7 @@ extension [DeviceCertificate] {
         for _ in 0..<(try reader.count(atMost: Limits.certificateCountMax)) {
             self.append(
                 DeviceCertificate(
+                    generation: UInt32(try reader.count(atMost: Int(UInt32.max))),
                     device: DeviceID(bytes: try reader.bytes32()),
                     staticKey: StaticKey(bytes: try reader.bytes32()),
                     signature: try reader.signature()

@@ -191,14 +191,6 @@ package struct Point: Hashable, Sendable, Comparable {
     }
 }
 
-/// The grant an operation rests on: the operation that made it, by its change and its place there.
-package struct GrantID: Hashable, Sendable {
-    package var change: NamedChange
-    package var index: UInt32
-
-    package init(change: NamedChange, index: UInt32) { (self.change, self.index) = (change, index) }
-}
-
 /// Reading and writing hexadecimal text.
 package enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)

@@ -55,8 +55,21 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         let workspace = WorkspaceID(founder: user, nonce: nonce, SodiumCryptography())
         let device = DeviceID(bytes: signingKey.publicKey.bytes32)
         let key = StaticKey(bytes: staticKey.publicKey.bytes32)
-        let message = DeviceCertificate.message(workspace: workspace, user: user, device: device, staticKey: key)
-        let certificate = DeviceCertificate(device: device, staticKey: key, signature: userKey.signature(of: message))
+        let generation = DeviceCertificate.firstGeneration
+        let message = DeviceCertificate.message(
+            workspace: workspace,
+            user: user,
+            generation: generation,
+            device: device,
+            staticKey: key
+        )
+        let signature = userKey.signature(of: message)
+        let certificate = DeviceCertificate(
+            generation: generation,
+            device: device,
+            staticKey: key,
+            signature: signature
+        )
         return DeviceIdentity(
             name: name,
             founder: user,
@@ -107,14 +120,21 @@ package struct DeviceIdentity: ~Copyable, Sendable {
 
     /// A certificate for another device of the same user, and those of this one.
     func certify(_ device: DeviceID, staticKey: StaticKey) -> [DeviceCertificate] {
+        let generation = self.certificates.first?.generation ?? DeviceCertificate.firstGeneration
         let message = DeviceCertificate.message(
             workspace: self.workspace,
             user: self.user,
+            generation: generation,
             device: device,
             staticKey: staticKey
         )
         let signature = self.signingKey.signature(of: message)
-        let certificate = DeviceCertificate(device: device, staticKey: staticKey, signature: signature)
+        let certificate = DeviceCertificate(
+            generation: generation,
+            device: device,
+            staticKey: staticKey,
+            signature: signature
+        )
         return [certificate] + self.certificates
     }
 
@@ -137,8 +157,8 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     // MARK: - The key file
 
     private static let membershipKeyByteCount = 32
-    /// Version 3 ends with a checksum.
-    package static let fileVersion: UInt8 = 3
+    /// Version 3 ends with a checksum, and in version 4 certificates have a generation.
+    package static let fileVersion: UInt8 = 4
     private static let magic = Array("peerd-keys".utf8)
     private static let checksumByteCount = 32
 

@@ -132,6 +132,13 @@ package struct StoredOperation: SparseAnswer {
             }
         case .action(let statement):
             (self.kind, self.name, self.distance) = ("action", statement.label, Int(clamping: statement.distance))
+        case .rights(let statement):
+            self.kind =
+                switch statement {
+                case .grants: "grant"
+                case .removes: "removal"
+                case .removesDevice: "device-removal"
+                }
         case .restamp(let restamp):
             self.kind = "restamp"
             self.changes = Stretch(restamp.replica, (restamp.firstSequence, restamp.lastSequence), restamp.lastHash)

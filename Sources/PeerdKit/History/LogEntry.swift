@@ -99,7 +99,7 @@ extension LogEntry.Action {
             case .unset(_, let name): .unset(name: name)
             case .move(_, let place): .move(under: place.parent)
             case .delete: .delete
-            case .introduce, .restamp, .undo, .branch, .erase, .action: .housekeeping
+            case .introduce, .restamp, .undo, .branch, .erase, .action, .rights: .housekeeping
             case .unknown, .redacted: .unread
             }
     }

@@ -60,7 +60,7 @@ struct LogVerdicts {
             return try transaction.firstConflicts(at: key, from: write.segment).contains(write)
                 ? .conflict : .superseded
         case .move(let object, _): return try self.status(ofMove: object, write, in: &transaction)
-        case .create, .delete, .introduce, .restamp, .undo, .branch, .erase, .action: return .effective
+        case .create, .delete, .introduce, .restamp, .undo, .branch, .erase, .action, .rights: return .effective
         case .unknown: return .unread
         }
     }

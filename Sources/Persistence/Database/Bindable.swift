@@ -115,17 +115,6 @@ extension SegmentPoint: Bindable {
     }
 }
 
-extension GrantID: Bindable {
-    static let parameterCount: Int32 = 4
-
-    func bind(to statement: Statement, at position: Int32) {
-        statement.bind(position, self.change.replica.bytes)
-        statement.bind(position + 1, self.change.sequence)
-        statement.bind(position + 2, self.change.hash.bytes)
-        statement.bind(position + 3, self.index)
-    }
-}
-
 extension WriteReference: Bindable {
     static let parameterCount: Int32 = 4
 

@@ -35,15 +35,6 @@ extension Schema {
             text TEXT NOT NULL UNIQUE
         );
 
-        CREATE TABLE grant_reference (
-            grant_reference INTEGER PRIMARY KEY,
-            replica BLOB NOT NULL,
-            sequence INTEGER NOT NULL,
-            hash BLOB NOT NULL,
-            idx INTEGER NOT NULL,
-            UNIQUE (replica, sequence, hash, idx)
-        );
-
         -- The log: changes by (segment, sequence). The operations of a change have the numbers from "operation" on.
         -- "redaction" says whether leaves stand for some of what the change writes (1), or one hash, which is in
         -- "blinding", for all of it (2). A change that does nothing else then has no rows in "operation", and in
@@ -70,7 +61,6 @@ extension Schema {
             kind INTEGER NOT NULL,
             object INTEGER,
             operand INTEGER,
-            grant_reference INTEGER,
             value
         );
 

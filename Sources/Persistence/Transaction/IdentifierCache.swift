@@ -5,16 +5,14 @@ struct IdentifierCache {
     var objects: [ObjectID: ObjectIndex] = [:]
     var names: [ExactText: NameIndex] = [:]
     var nameTexts: [NameIndex: String] = [:]
-    var grants: [GrantID: Int64] = [:]
     var next = NextNumbers()
     private var committed = NextNumbers()
 
-    /// The number of the next new object, name, operation and grant.
+    /// The number of the next new object, name and operation.
     struct NextNumbers: Equatable {
         var object: Int64 = 0
         var name: Int64 = 0
         var operation: Int64 = 0
-        var grant: Int64 = 0
     }
 
     /// How many ids of one kind are kept.
@@ -32,7 +30,6 @@ struct IdentifierCache {
         if self.objects.count > IdentifierCache.countMax { self.objects = [:] }
         if self.names.count > IdentifierCache.countMax { self.names = [:] }
         if self.nameTexts.count > IdentifierCache.countMax { self.nameTexts = [:] }
-        if self.grants.count > IdentifierCache.countMax { self.grants = [:] }
     }
 
     mutating func commit() { self.committed = self.next }
@@ -43,7 +40,6 @@ struct IdentifierCache {
         self.objects = [:]
         self.names = [:]
         self.nameTexts = [:]
-        self.grants = [:]
         self.next = self.committed
     }
 }

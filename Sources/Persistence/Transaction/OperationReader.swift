@@ -13,7 +13,6 @@ struct OperationReader {
         var kind: OperationKind
         var object: ObjectIndex
         var operand: Int64?
-        var grant: Int64?
         /// The numbers of a creation's type and kind, which the payload is yet to be made of.
         var creation: (type: NameIndex, kind: NameIndex)?
     }
@@ -38,14 +37,13 @@ struct OperationReader {
         var row = Row(
             kind: kind,
             object: self.statement.object(2),
-            operand: self.statement.isNull(3) ? nil : self.statement.int64(3),
-            grant: self.statement.isNull(4) ? nil : self.statement.int64(4)
+            operand: self.statement.isNull(3) ? nil : self.statement.int64(3)
         )
         if kind == .create, row.operand != nil {
-            row.creation = (type: self.statement.name(3), kind: self.statement.name(5))
+            row.creation = (type: self.statement.name(3), kind: self.statement.name(4))
             self.payload.removeAll(keepingCapacity: true)
         } else {
-            self.payload = try Self.payload(of: number, self.statement, kindAt: 1, valueAt: 5)
+            self.payload = try Self.payload(of: number, self.statement, kindAt: 1, valueAt: 4)
         }
         return row
     }

@@ -5,26 +5,23 @@ struct OperationWriter {
     private var rows: RowWriter
     /// The payload bytes of the run; they stay where they are while the writer is used.
     private let payload: UnsafeRawBufferPointer
-    /// The numbers of the grants of the run.
-    let grants: [Int64]
 
-    init(_ statements: StatementCache, payload: UnsafeRawBufferPointer, grants: [Int64]) throws(StoreError) {
+    init(_ statements: StatementCache, payload: UnsafeRawBufferPointer) throws(StoreError) {
         let (single, group) = (try statements[.insertOperation], try statements[.insertOperationGroup])
-        self.rows = RowWriter(single: single, group: group, columnCount: 6)
-        (self.payload, self.grants) = (payload, grants)
+        self.rows = RowWriter(single: single, group: group, columnCount: 5)
+        self.payload = payload
     }
 
     // The parameters of `StoreQuery.insertOperation`.
     private static let kind: Int32 = 2
     private static let operand: Int32 = 4
-    private static let value: Int32 = 6
+    private static let value: Int32 = 5
 
     /// The numbers that an operation refers to in the database.
     struct References {
         var number: Int64
         var object: ObjectIndex?
         var operand: Int64?
-        var grant: Int64?
         /// The numbers of a creation's type and kind.
         var creation: (type: NameIndex, kind: NameIndex)?
     }
@@ -44,7 +41,6 @@ struct OperationWriter {
             row.bind(1, references.number)
             row.bind(3, references.object)
             row.bind(OperationWriter.operand, references.operand)
-            row.bind(5, references.grant)
             if operation.kind == .set, OperationWriter.bind(value: bytes, to: row) { return }
             row.bind(OperationWriter.kind, operation.kind)
             if let creation = references.creation {

@@ -56,11 +56,10 @@ extension SQLiteTransaction {
         of run: Run,
         _ body: (inout OperationWriter) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let grants = try self.grantNumbers(of: run)
         // The payload must lie still while statements point into it.
         try run.payload.withUnsafeBufferPointer { payload throws(StoreError) in
             let bytes = UnsafeRawBufferPointer(payload)
-            var writer = try OperationWriter(self.statements, payload: bytes, grants: grants)
+            var writer = try OperationWriter(self.statements, payload: bytes)
             try body(&writer)
         }
     }
@@ -86,7 +85,6 @@ extension SQLiteTransaction {
             } else if operation.kind == .create {
                 references.creation = try self.creation(run.payload[operation.payloadRange])
             }
-            if operation.grant > 0 { references.grant = writer.grants[Int(operation.grant) - 1] }
             try writer.write(operation, references, nextOf: leftCount)
             leftCount -= 1
         }
@@ -175,28 +173,6 @@ extension SQLiteTransaction {
             signatures.append((sequence: statement.bits(0), size: size))
         }
         return signatures
-    }
-
-    // MARK: - Grants
-
-    private func grantNumbers(of run: Run) throws(StoreError) -> [Int64] {
-        var numbers: [Int64] = []
-        for grant in run.grants { numbers.append(try self.grantNumber(grant)) }
-        return numbers
-    }
-
-    private func grantNumber(_ grant: GrantID) throws(StoreError) -> Int64 {
-        if let number = self.identifiers.grants[grant] { return number }
-        let number: Int64
-        if let stored = try self.statements[.grantByContent].first(grant, read: { $0.int64(0) }) {
-            number = stored
-        } else {
-            number = self.identifiers.next.grant
-            try self.statements[.insertGrant].run(grant, number)
-            self.identifiers.next.grant += 1
-        }
-        self.identifiers.grants[grant] = number
-        return number
     }
 }
 

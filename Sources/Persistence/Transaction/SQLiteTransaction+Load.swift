@@ -91,7 +91,7 @@ extension SQLiteTransaction {
             }
             for (object, name) in redacted {
                 let (position, operand) = (try assembly.index(of: object), try assembly.index(of: name))
-                assembly.builder.append(kind: .redacted, grant: 0, object: position, operand: operand, payload: [])
+                assembly.builder.append(kind: .redacted, object: position, operand: operand, payload: [])
             }
         }
         for (position, change) in assembly.builder.run.changes.enumerated() where change.redaction != .none {
@@ -269,27 +269,12 @@ extension SQLiteTransaction {
             operand = try assembly.index(of: ObjectIndex(rawValue: UInt32(truncatingIfNeeded: parent))) + 1
         }
         let object = row.kind.hasObject ? try assembly.index(of: row.object) : 0
-        var grant: UInt32 = 0
-        if let number = row.grant { grant = assembly.builder.index(of: try self.grant(number)) + 1 }
         var payload = reader.payload
         if let creation = row.creation {
             payload.appendPrefixed(Array(try self.name(creation.type).utf8))
             payload.appendPrefixed(Array(try self.name(creation.kind).utf8))
         }
-        assembly.builder.append(kind: row.kind, grant: grant, object: object, operand: operand, payload: payload)
-    }
-
-    private func grant(_ number: Int64) throws(StoreError) -> GrantID {
-        let grant = try self.statements[.grantByNumber].first(number) { row throws(StoreError) in
-            let change = NamedChange(
-                replica: ReplicaID(bytes: try row.bytes16(0)),
-                sequence: row.bits(1),
-                hash: Hash256(bytes: try row.bytes32(2))
-            )
-            return GrantID(change: change, index: row.uint32(3))
-        }
-        guard let grant else { throw .damaged("grant \(number) is missing from the database") }
-        return grant
+        assembly.builder.append(kind: row.kind, object: object, operand: operand, payload: payload)
     }
 }
 

@@ -128,7 +128,6 @@ package final class SQLiteTransaction: NodeTransaction {
         self.identifiers.next.object = try self.nextNumber(.nextObject)
         self.identifiers.next.name = try self.nextNumber(.nextName)
         self.identifiers.next.operation = try self.nextNumber(.nextOperation)
-        self.identifiers.next.grant = try self.nextNumber(.nextGrant)
         self.identifiers.commit()
     }
 

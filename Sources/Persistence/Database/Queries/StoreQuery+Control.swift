@@ -7,7 +7,6 @@ extension StoreQuery {
     static let nextObject = StoreQuery("SELECT max(object) + 1 FROM object")
     static let nextName = StoreQuery("SELECT max(name) + 1 FROM name")
     static let nextOperation = StoreQuery("SELECT max(operation) + 1 FROM operation")
-    static let nextGrant = StoreQuery("SELECT max(grant_reference) + 1 FROM grant_reference")
     static let integrityCheck = StoreQuery("PRAGMA integrity_check(3)")
     static let dataVersion = StoreQuery("PRAGMA data_version")
     static let schema = StoreQuery(

@@ -32,14 +32,14 @@ extension StoreQuery {
     private static func insertOperations(_ count: Int) -> StoreQuery {
         StoreQuery(
             """
-            INSERT INTO operation (operation, kind, object, operand, grant_reference, value)
-            VALUES \(places(rows: count, columns: 6))
+            INSERT INTO operation (operation, kind, object, operand, value)
+            VALUES \(places(rows: count, columns: 5))
             """
         )
     }
     static let operationsFrom = StoreQuery(
         """
-        SELECT operation, kind, object, operand, grant_reference, value FROM operation
+        SELECT operation, kind, object, operand, value FROM operation
         WHERE operation >= ? ORDER BY operation
         """
     )

@@ -1,0 +1,360 @@
+/// Who may do what in a circle, by all that is said there.
+///
+/// It is found in three layers, none of which looks at a later one: which devices are removed, what the owner says, and
+/// what managers say. No stamp, no context and no order of arrival is looked at. `NaiveRights` has the same rules in
+/// their plainest form.
+package struct CircleRights: Sendable {
+    /// What somebody says, and where.
+    package struct Said: Hashable, Sendable {
+        package var place: StatementPlace
+        package var statement: RightsStatement
+
+        package init(_ statement: RightsStatement, at place: StatementPlace) {
+            (self.statement, self.place) = (statement, place)
+        }
+    }
+
+    /// Who says something: his role, as far as it decides about what is said.
+    private enum Level: UInt8, Comparable {
+        case owner = 0
+        case manager = 1
+        /// The user himself, who may always leave.
+        case oneself = 3
+
+        static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+
+        func mayGive(_ role: Role) -> Bool { role.rawValue > self.rawValue }
+    }
+
+    private struct CountingGrant {
+        var place: StatementPlace
+        var level: Level
+        var grant: RightsStatement.Grant
+        var despite: Set<StatementPlace>
+    }
+
+    private struct CountingRemoval {
+        var place: StatementPlace
+        var level: Level
+        var user: UserID
+        var roles: Set<Role>
+        var ends: ChainEnds
+    }
+
+    private struct CountingDeviceRemoval {
+        var author: ChainAuthor
+        var device: DeviceID
+        var keep: Set<DeviceID>
+        var ends: ChainEnds
+    }
+
+    private let owner: UserID
+    private var removedDevices: [CountingDeviceRemoval] = []
+    private var grants: [CountingGrant] = []
+    private var removals: [CountingRemoval] = []
+
+    /// `said`: in any order.
+    /// - Complexity: O(*n* *m*) for *n* statements, and *m* of them that remove.
+    package init(
+        owner: UserID,
+        _ said: [Said],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        self.owner = owner
+        try self.judgeDevices(said, in: &transaction)
+        try self.judgeOwner(said, in: &transaction)
+        try self.judgeManagers(said, in: &transaction)
+    }
+
+    /// How far a segment counts, for each kind of what may be done.
+    ///
+    /// - Complexity: O(*g* *r*) for *g* grants that the chain names, and *r* removals of its user.
+    package func ends(
+        of segment: SegmentIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> RightEnds {
+        guard let author = ChainAuthor(of: segment, in: transaction) else { return .none }
+        let standing = self.standingEnd(of: segment, by: author)
+        guard author.user != self.owner else { return RightEnds(all: standing) }
+        var ends = RightEnds.none
+        for grant in try self.grants(of: segment, by: author, in: &transaction) {
+            let end = min(standing, self.end(of: segment, under: grant))
+            guard end > 0 else { continue }
+            ends.reader = max(ends.reader, end)
+            guard grant.grant.role <= .writer else { continue }
+            if let names = grant.grant.names {
+                for name in names { ends.names[ExactText(name), default: 0].raise(to: end) }
+            } else {
+                ends.writer = max(ends.writer, end)
+            }
+            if grant.grant.role == .manager { ends.manager = max(ends.manager, end) }
+        }
+        return ends
+    }
+
+    /// Whether a device reads the circle, as far as is known here.
+    ///
+    /// `author`: as its certificates say. `segments`: its chains.
+    package func reads(_ author: ChainAuthor) -> Bool {
+        guard !self.removedDevices.contains(where: { self.hits($0, author) }) else { return false }
+        if author.user == self.owner { return true }
+        return self.grants.contains { grant in
+            grant.grant.user == author.user && self.removals(of: grant).isEmpty
+        }
+    }
+
+    // MARK: - The three layers
+
+    /// Removals of devices: those by the owner first, then by the devices that stand highest.
+    ///
+    /// An author is hit only by who stands above him, or by the owner: all of these come before.
+    private mutating func judgeDevices(
+        _ said: [Said],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var found: [(rank: Rank, place: StatementPlace, removal: CountingDeviceRemoval)] = []
+        for said in said {
+            guard case .removesDevice(let removal) = said.statement,
+                let author = ChainAuthor(of: said.place.change.segment, in: transaction)
+            else { continue }
+            let counting = CountingDeviceRemoval(
+                author: author,
+                device: removal.device,
+                keep: Set(removal.keep),
+                ends: try ChainEnds(removal.heads, in: &transaction)
+            )
+            let hash = try transaction.hash(at: said.place.change) ?? .zero
+            let rank = Rank(author, isOwner: author.user == self.owner, hash, said.place.index)
+            found.append((rank, said.place, counting))
+        }
+        for found in found.sorted(by: { $0.rank < $1.rank })
+        where found.place.change.sequence <= self.standingEnd(of: found.place.change.segment, by: found.removal.author)
+        {
+            self.removedDevices.append(found.removal)
+        }
+    }
+
+    /// All that the owner says, and removals of oneself.
+    private mutating func judgeOwner(
+        _ said: [Said],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        for said in said {
+            guard let author = self.author(of: said, in: transaction) else { continue }
+            if author.user == self.owner {
+                try self.take(said, .owner, in: &transaction)
+            } else if case .removes(let removal) = said.statement, removal.user == author.user {
+                try self.take(said, .oneself, in: &transaction)
+            }
+        }
+    }
+
+    /// What managers say of writers and readers.
+    private mutating func judgeManagers(
+        _ said: [Said],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var counting: [Said] = []
+        for said in said {
+            guard let author = self.author(of: said, in: transaction), author.user != self.owner else { continue }
+            let (segment, sequence) = (said.place.change.segment, said.place.change.sequence)
+            let grants = try self.grants(of: segment, by: author, in: &transaction)
+            if grants.contains(where: { $0.grant.role == .manager && sequence <= self.end(of: segment, under: $0) }) {
+                counting.append(said)
+            }
+        }
+        for said in counting { try self.take(said, .manager, in: &transaction) }
+    }
+
+    private mutating func take(
+        _ said: Said,
+        _ level: Level,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        switch said.statement {
+        case .grants(let grant):
+            guard level.mayGive(grant.role) else { return }
+            let despite = try transaction.places(of: grant.despite)
+            self.grants.append(CountingGrant(place: said.place, level: level, grant: grant, despite: despite))
+        case .removes(let removal):
+            // The owner cannot be removed.
+            guard removal.user != self.owner else { return }
+            let roles = level == .manager ? removal.roles.filter { level.mayGive($0) } : removal.roles
+            self.removals.append(
+                CountingRemoval(
+                    place: said.place,
+                    level: level,
+                    user: removal.user,
+                    roles: roles,
+                    ends: try ChainEnds(removal.heads, in: &transaction)
+                )
+            )
+        case .removesDevice: break
+        }
+    }
+
+    // MARK: - One chain
+
+    /// Who says something, if no removal of a device hits that.
+    private func author(of said: Said, in transaction: some StoreTransaction) -> ChainAuthor? {
+        let place = said.place.change
+        guard let author = ChainAuthor(of: place.segment, in: transaction),
+            place.sequence <= self.standingEnd(of: place.segment, by: author)
+        else { return nil }
+        return author
+    }
+
+    /// How far no removal of a device hits a segment.
+    private func standingEnd(of segment: SegmentIndex, by author: ChainAuthor) -> UInt64 {
+        var end = UInt64.max
+        for removal in self.removedDevices where self.hits(removal, author) { end = min(end, removal.ends[segment]) }
+        return end
+    }
+
+    /// Whether a removal is about chains of a device, beyond its heads.
+    ///
+    /// That depends on the certificates of the chain: who could vouch again for a device above him would stand above it
+    /// only in chains that name him.
+    private func hits(_ removal: CountingDeviceRemoval, _ author: ChainAuthor) -> Bool {
+        guard let place = author.line.firstIndex(of: removal.device),
+            !author.line[..<place].contains(where: removal.keep.contains)
+        else { return false }
+        if removal.author.user == self.owner, author.user != self.owner { return true }
+        return removal.author.user == author.user
+            && (author.line[(place + 1)...].contains(removal.author.line[0])
+                || removal.author.generation > author.generation)
+    }
+
+    /// The counting grants to its user that a chain names.
+    private func grants(
+        of segment: SegmentIndex,
+        by author: ChainAuthor,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [CountingGrant] {
+        let own = self.grants.filter { $0.grant.user == author.user }
+        guard !own.isEmpty else { return [] }
+        let named = try transaction.places(of: transaction.segment(segment).introduction?.grants ?? [])
+        return own.filter { named.contains($0.place) }
+    }
+
+    /// How far a segment is written under a grant that is not taken back there.
+    private func end(of segment: SegmentIndex, under grant: CountingGrant) -> UInt64 {
+        self.removals(of: grant).reduce(UInt64.max) { min($0, $1.ends[segment]) }
+    }
+
+    /// The removals of a user from a role that he was granted, but for those that the grant overrides.
+    private func removals(of grant: CountingGrant) -> [CountingRemoval] {
+        self.removals.filter { removal in
+            removal.user == grant.grant.user && removal.roles.contains(grant.grant.role)
+                && !(grant.despite.contains(removal.place) && grant.level <= removal.level)
+        }
+    }
+}
+
+/// Where a statement is: its change, and its place there.
+package struct StatementPlace: Hashable, Sendable {
+    package var change: SegmentPoint
+    package var index: UInt32
+
+    package init(change: SegmentPoint, index: UInt32) { (self.change, self.index) = (change, index) }
+}
+
+/// How far the operations of a segment count: the sequence of the last change whose operations of a kind do.
+package struct RightEnds: Hashable, Sendable {
+    package var manager: UInt64
+    /// For what needs a writer of all properties.
+    package var writer: UInt64
+    package var reader: UInt64
+    /// For writes to some properties, where that is further.
+    package var names: [ExactText: UInt64] = [:]
+
+    /// The same for everything.
+    init(all end: UInt64) { (self.manager, self.writer, self.reader) = (end, end, end) }
+
+    static let none = RightEnds(all: 0)
+
+    /// How far writes to a property count.
+    package func end(writing name: String) -> UInt64 {
+        self.names.isEmpty ? self.writer : max(self.writer, self.names[ExactText(name)] ?? 0)
+    }
+}
+
+/// Who writes a chain, as its certificates say.
+package struct ChainAuthor: Hashable, Sendable {
+    package var user: UserID
+    /// The device, and behind it those that vouch for it, the nearest first.
+    package var line: [DeviceID]
+    package var generation: UInt32
+
+    package init?(_ introduction: Introduction) {
+        guard let first = introduction.certificates.first else { return nil }
+        self.user = introduction.user
+        self.line = introduction.certificates.map(\.device)
+        self.generation = first.generation
+    }
+
+    init?(of segment: SegmentIndex, in transaction: some StoreTransaction) {
+        guard let introduction = transaction.segment(segment).introduction else { return nil }
+        self.init(introduction)
+    }
+}
+
+/// In which order removals of devices are judged.
+private struct Rank: Comparable {
+    private let isOthers: Bool
+    private let generation: UInt32
+    private let depth: Int
+    private let hash: Hash256
+    private let index: UInt32
+
+    init(_ author: ChainAuthor, isOwner: Bool, _ hash: Hash256, _ index: UInt32) {
+        (self.isOthers, self.generation, self.depth) = (!isOwner, author.generation, author.line.count)
+        (self.hash, self.index) = (hash, index)
+    }
+
+    static func < (left: Rank, right: Rank) -> Bool {
+        if left.isOthers != right.isOthers { return right.isOthers }
+        if left.generation != right.generation { return left.generation > right.generation }
+        return (left.depth, left.hash, left.index) < (right.depth, right.hash, right.index)
+    }
+}
+
+/// Some changes with all that comes before them in their chains.
+private struct ChainEnds: Sendable {
+    private var ends: [SegmentIndex: UInt64] = [:]
+
+    /// Of heads that are not here nothing is known, until they come.
+    ///
+    /// - Complexity: O(*n* *f*) for *n* heads, each behind *f* forks.
+    init(_ heads: [NamedChange], in transaction: inout some StoreTransaction) throws(StoreError) {
+        for head in heads {
+            var next = try transaction.place(of: head.replica, sequence: head.sequence, hash: head.hash)
+            while let place = next, place.sequence > self[place.segment] {
+                self.ends[place.segment] = place.sequence
+                next = transaction.segment(place.segment).origin?.parent
+            }
+        }
+    }
+
+    /// The sequence of the last of its changes among them; 0 if there is none.
+    subscript(segment: SegmentIndex) -> UInt64 { self.ends[segment] ?? 0 }
+}
+
+extension StoreTransaction {
+    /// Where statements are, of those that are here.
+    fileprivate mutating func places(of statements: [StatementID]) throws(StoreError) -> Set<StatementPlace> {
+        var places: Set<StatementPlace> = []
+        for statement in statements {
+            let change = statement.change
+            guard let place = try self.place(of: change.replica, sequence: change.sequence, hash: change.hash) else {
+                continue
+            }
+            places.insert(StatementPlace(change: place, index: statement.index))
+        }
+        return places
+    }
+}
+
+extension UInt64 {
+    fileprivate mutating func raise(to other: UInt64) { self = Swift.max(self, other) }
+}
