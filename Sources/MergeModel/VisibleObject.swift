@@ -38,12 +38,15 @@ package struct VisibleObject: Hashable, Sendable {
     }
 
     /// Everything that a timeline shows: a branch, or the main one for nil.
+    ///
+    /// Throws `compacted` where a value of a branch is missing.
     package static func all(
         on branch: BranchID?,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [ObjectID: VisibleObject] {
         guard let branch else { return try self.all(of: &transaction) }
         var state = HistoryState(try transaction.view(of: branch), of: transaction)
+        try state.requireComplete()
         return try self.all(of: &state)
     }
 
@@ -54,5 +57,12 @@ package struct VisibleObject: Hashable, Sendable {
             found[try state.object(index).id] = try VisibleObject(index, in: &state)
         }
         return found
+    }
+}
+
+extension StateReading {
+    /// Throws `compacted` where a value of an object that shows is missing.
+    package mutating func requireComplete() throws(StoreError) {
+        for index in try self.visibleObjects() where try !self.missingProperties(of: index).isEmpty { throw .compacted }
     }
 }

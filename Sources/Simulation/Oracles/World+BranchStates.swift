@@ -21,6 +21,7 @@ struct BranchStates: Hashable {
         self.stored = try Frontier(of: &transaction)
         for entry in transaction.branches.all {
             var state = HistoryState(try transaction.view(of: entry.opening.id), of: transaction)
+            try state.requireComplete()
             let export = try StateExport.json(of: &state)
             let isClosed = !transaction.isOpen(entry.opening.id)
             self.branches.append(Branch(opening: entry.opening, isClosed: isClosed, export: export))
