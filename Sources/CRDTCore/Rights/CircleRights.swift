@@ -94,7 +94,7 @@ package struct CircleRights: Sendable {
 
     /// Whether a device reads the circle, as far as is known here.
     ///
-    /// `author`: as its certificates say. `segments`: its chains.
+    /// `author`: the device, as its certificates say.
     package func reads(_ author: ChainAuthor) -> Bool {
         guard !self.removedDevices.contains(where: { self.hits($0, author) }) else { return false }
         if author.user == self.owner { return true }
