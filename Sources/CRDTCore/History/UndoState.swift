@@ -7,10 +7,16 @@ package struct UndoState: Sendable {
     private let user: UserID
     /// How far each of the user's segments counts.
     private let ends: [SegmentIndex: UInt64]
-    /// Whether changes are taken back of which that is to be taken as given.
-    private var given: [SegmentPoint: Bool] = [:]
+    /// Changes of which it is to be taken as given whether they are taken back.
+    private var given: [SegmentPoint: Given] = [:]
     /// The last word on each change that was looked at; nil for none.
     private var words: [SegmentPoint: UndoRecord?] = [:]
+
+    private struct Given: Sendable {
+        var isUndone: Bool
+        /// What is reversed by that: the change itself, or the last word on it.
+        var target: SegmentPoint
+    }
 
     package init(of user: UserID, in history: History, _ transaction: inout some StoreTransaction) {
         self.user = user
@@ -25,9 +31,11 @@ package struct UndoState: Sendable {
     }
 
     /// The same if a change is taken back, or is not, whatever is said of it.
-    package func taking(_ change: SegmentPoint, isUndone: Bool) -> UndoState {
+    ///
+    /// `target`: what is reversed by that: the change itself, or the last word on it.
+    package func taking(_ change: SegmentPoint, isUndone: Bool, byReversing target: SegmentPoint) -> UndoState {
         var state = self
-        state.given[change] = isUndone
+        state.given[change] = Given(isUndone: isUndone, target: target)
         return state
     }
 
@@ -38,7 +46,7 @@ package struct UndoState: Sendable {
         _ write: WriteReference,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        if let given = self.given[write.point] { return !given }
+        if let given = self.given[write.point] { return !given.isUndone }
         guard transaction.segment(write.segment).introduction?.user == self.user else { return true }
         if try self.ownUndo(at: write.point, in: &transaction) != nil { return false }
         return try !self.isTakenBack(write.point, in: &transaction)
@@ -49,7 +57,7 @@ package struct UndoState: Sendable {
         _ change: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        if let given = self.given[change] { return given }
+        if let given = self.given[change] { return given.isUndone }
         return try self.lastWord(on: change, in: &transaction)?.isTakenBack ?? false
     }
 
@@ -87,8 +95,7 @@ package struct UndoState: Sendable {
         return undo
     }
 
-    /// Whether a write is by an undo or redo that is the last word on its change, and whose author had not seen another
-    /// write.
+    /// Whether a write is by an undo or redo that is in force, and whose author had not seen another write.
     ///
     /// For whoever writes beside it such an undo is an edit. So what it has won over does not come into force by a
     /// later one.
@@ -98,9 +105,27 @@ package struct UndoState: Sendable {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         guard word.segment != write.segment, let undo = try self.ownUndo(at: word.point, in: &transaction),
-            try self.lastWord(on: undo.change, in: &transaction)?.point == undo.point
+            try self.isInForce(undo, in: &transaction)
         else { return false }
         return try transaction.context(at: word.point)[write.segment] < write.sequence
+    }
+
+    /// Whether an undo or redo is the last word on its change, or is put in force again by that, or by what is given:
+    /// whoever takes back what took back a word, says it again.
+    ///
+    /// - Complexity: O(*n* log *m*) for *n* words that do so, of which `Limits.undoLeapCountMax` are followed.
+    private mutating func isInForce(
+        _ word: UndoRecord,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        if let last = try self.lastWord(on: word.change, in: &transaction),
+            try transaction.says(last, word)
+        {
+            return true
+        }
+        guard let given = self.given[word.change], let former = try transaction.formerWord(of: given.target)
+        else { return false }
+        return try transaction.says(former, word)
     }
 
     /// Whether a write by an undo or redo stands for the one that it had put in force again: nothing was said since
@@ -149,42 +174,42 @@ package struct UndoState: Sendable {
         spokenOfSince write: WriteReference,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [SegmentPoint]? {
-        var changes = Array(self.given.keys)
-        for (segment, end) in self.ends {
-            var sequence = end
-            while let undo = try transaction.lastUndo(in: nil, on: segment, upTo: sequence),
-                undo.point != write.point,
-                WriteOrder.precedes(write, try transaction.firstOperation(of: undo.point), transaction)
-            {
-                guard changes.count < Limits.undoPassedCountMax else { return nil }
-                changes.append(undo.change)
-                sequence = undo.point.sequence - 1
-            }
-        }
-        return changes
+        let words = try self.words(since: write, in: &transaction)
+        return words.isWhole ? self.given.keys + words.found.map(\.change) : nil
     }
 
-    /// The actions that were done again in other scopes since an undo or redo.
-    ///
-    /// - Complexity: O(*n* log *m*) for *n* undos and redos since, of which `Limits.undoPassedCountMax` are looked at.
+    /// The actions that were done again in other scopes since an undo or redo, as far as `Limits.undoPassedCountMax`
+    /// undos and redos are looked at.
     func actionsDoneAgain(
         since mark: SegmentPoint,
         besides scope: UndoScope,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [SegmentPoint] {
         let write = try transaction.firstOperation(of: mark)
-        var (actions, count): ([SegmentPoint], Int) = ([], 0)
+        return try self.words(since: write, in: &transaction).found
+            .filter { $0.isRedo && $0.scope != scope }
+            .map(\.action)
+    }
+
+    /// What was said after a write; it is whole if that is no more than `Limits.undoPassedCountMax`.
+    ///
+    /// - Complexity: O(*n* log *m*) for *n* undos and redos since.
+    private func words(
+        since write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (found: [UndoRecord], isWhole: Bool) {
+        var found: [UndoRecord] = []
         for (segment, end) in self.ends {
             var sequence = end
-            while count < Limits.undoPassedCountMax,
-                let undo = try transaction.lastUndo(in: nil, on: segment, upTo: sequence),
+            while let undo = try transaction.lastUndo(in: nil, on: segment, upTo: sequence),
                 WriteOrder.precedes(write, try transaction.firstOperation(of: undo.point), transaction)
             {
-                if undo.isRedo, undo.scope != scope { actions.append(undo.action) }
-                (count, sequence) = (count + 1, undo.point.sequence - 1)
+                guard found.count < Limits.undoPassedCountMax else { return (found, false) }
+                found.append(undo)
+                sequence = undo.point.sequence - 1
             }
         }
-        return actions
+        return (found, true)
     }
 
     private func ownUndo(
@@ -193,5 +218,24 @@ package struct UndoState: Sendable {
     ) throws(StoreError) -> UndoRecord? {
         guard transaction.segment(point.segment).introduction?.user == self.user else { return nil }
         return try transaction.undo(at: point)
+    }
+}
+
+extension StoreTransaction {
+    /// Whether a word is another one, or puts that in force again.
+    fileprivate mutating func says(_ last: UndoRecord, _ word: UndoRecord) throws(StoreError) -> Bool {
+        var next: UndoRecord? = last
+        for _ in 0..<Limits.undoLeapCountMax {
+            guard let current = next else { return false }
+            if current.point == word.point { return true }
+            next = try self.formerWord(of: current.target)
+        }
+        return false
+    }
+
+    /// The word that another one had taken back; nil if that one took back a change with edits, or is none.
+    fileprivate mutating func formerWord(of word: SegmentPoint) throws(StoreError) -> UndoRecord? {
+        guard let target = try self.undo(at: word)?.target else { return nil }
+        return try self.undo(at: target)
     }
 }

@@ -138,8 +138,8 @@ private struct UndoPlan {
         (self.target, self.undo, self.takesBack, self.history) = (target, undo, takesBack, history)
         self.edits = try UndoPlan.edits(of: target, in: &store)
         let state = UndoState(of: user, in: history, &store)
-        self.with = history.leavingOut(state.taking(target, isUndone: false))
-        self.without = history.leavingOut(state.taking(target, isUndone: true))
+        self.with = history.leavingOut(state.taking(target, isUndone: false, byReversing: piece))
+        self.without = history.leavingOut(state.taking(target, isUndone: true, byReversing: piece))
         self.wanted = takesBack ? self.without : self.with
         if !takesBack {
             self.before = try UndoneView(before: piece, by: user, in: &store)

@@ -149,7 +149,7 @@ extension Problem {
                 .notFound,
                 "no-such-property",
                 "The value of property \"\(name)\" of \(object) has not come to this machine.",
-                advice: "It is asked for from peers: wait until one has it, or write the property."
+                advice: "Unless it was erased, wait until a peer sends it; or write the property."
             )
         }
         return Problem(

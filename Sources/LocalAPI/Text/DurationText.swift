@@ -8,7 +8,7 @@ package enum DurationText {
     package static func seconds(_ text: String) -> Int? {
         guard let unit = self.units.first(where: { $0.letter == text.last }) else { return nil }
         let digits = text.dropLast()
-        guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int(digits), number > 0
+        guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int(digits)
         else { return nil }
         let (seconds, isTooLong) = number.multipliedReportingOverflow(by: unit.seconds)
         return isTooLong ? nil : seconds

@@ -37,7 +37,7 @@ extension Workplace {
         try self.output.table(rows)
         guard case .object(let properties) = object.properties else { return }
         var texts = properties.mapValues { PlainText.of(Value($0)) }
-        for name in object.missing { texts[ExactText(name)] = "(not here; asked for from peers)" }
+        for name in object.missing { texts[ExactText(name)] = "(not here)" }
         guard !texts.isEmpty else { return }
         try self.output.line("")
         try self.output.table(texts.sorted { $0.key < $1.key }.map { [$0.key.text, $0.value] })
