@@ -207,13 +207,20 @@ package struct ForkHistory: Sendable {
     /// Returns the number of orders.
     package func check(_ find: (Finding) -> Void) throws(StoreError) -> Int {
         let models = (late: self.model(ForkHistory.late), early: self.model(ForkHistory.early))
-        let empty = MemoryStore.ofTestWorkspace
+        let empty = try MemoryStore.ofChartedWorkspace
         var orderCount = 0
         try self.deliver(into: empty, arrived: 0, isEarly: false, order: "", models, &orderCount, find)
         return orderCount
     }
 
-    private func model(_ now: WallTime) -> PlainState { NaiveModel(self.history.naive(now: now)).state() }
+    private func model(_ now: WallTime) -> PlainState { self.model(self.history.naive(now: now)) }
+
+    /// Every store has the charter.
+    private func model(_ history: NaiveHistory) -> PlainState {
+        var history = history
+        history.add(Charter.change)
+        return NaiveModel(history.permitted()).state()
+    }
 
     // `arrived`: a bit for each change. `isEarly`: whether the clock has been set back.
     private func deliver(
@@ -278,7 +285,7 @@ package struct ForkHistory: Sendable {
     ///
     /// Returns nil if the order is none.
     package func replay(_ order: some StringProtocol) throws(StoreError) -> [Finding]? {
-        var store = MemoryStore.ofTestWorkspace
+        var store = try MemoryStore.ofChartedWorkspace
         var findings: [Finding] = []
         var now = ForkHistory.late
         var stored: Set<Hash256> = []
@@ -295,7 +302,7 @@ package struct ForkHistory: Sendable {
                 stored.formUnion(self.runs[number].hashes)
             }
             try store.receive(runs, by: ForkHistory.merge(at: now))
-            let expected = NaiveModel(self.history.naive(stored, now: now)).state()
+            let expected = self.model(self.history.naive(stored, now: now))
             try self.compare(&store, done, expected) { findings.append($0) }
         }
         return findings

@@ -42,7 +42,7 @@ package struct NaiveHistory: Sendable {
     /// In any order; the predecessor of each is among them.
     package private(set) var changes: [NaiveChange] = []
     package var now: WallTime
-    private let founder: UserID
+    let founder: UserID
     private var numbers: [Hash256: Int] = [:]
 
     package init(_ changes: some Sequence<NaiveChange>, founder: UserID, now: WallTime) {
@@ -148,7 +148,7 @@ package struct NaiveHistory: Sendable {
     }
 
     /// An edit that no state shows.
-    private static let nothing = Undo(
+    static let nothing = Undo(
         target: NamedChange(replica: ReplicaID(bytes: Bytes16(high: 0, low: 0)), sequence: 1, hash: .zero),
         isRedo: false
     )
@@ -261,7 +261,7 @@ package struct NaiveHistory: Sendable {
     /// timeline.
     package func branch(of number: Int) -> BranchID? { self.introduction(of: number)?.branch }
 
-    private func introduction(of number: Int) -> Introduction? {
+    func introduction(of number: Int) -> Introduction? {
         for case .introduce(let introduction) in self.changes[self.path(to: number)[0]].edits { return introduction }
         return nil
     }

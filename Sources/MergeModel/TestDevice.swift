@@ -42,12 +42,19 @@ package struct TestDevice: Hashable, Sendable {
     package var membership: Membership { Membership(workspace: TestDevice.workspace, founder: self.user) }
 
     /// What opens the chain of the replica with a nonce, on a branch or on the main timeline.
-    package func introduction(nonce: Bytes16, branch: BranchID? = nil) -> Introduction {
+    ///
+    /// The other user's are written under the charter, and under what is given besides.
+    package func introduction(
+        nonce: Bytes16,
+        branch: BranchID? = nil,
+        under grants: [StatementID] = []
+    ) -> Introduction {
         Introduction(
             user: self.user,
             deviceName: "device",
             nonce: nonce,
             branch: branch,
+            grants: (self.user == TestDevice.otherUser ? [Charter.grant] : []) + grants,
             certificates: [self.certificate]
         )
     }

@@ -45,7 +45,7 @@ struct ContextTests {
         let b = (1...700).map { "b\($0)" }
         let c = (301...620).map { "c\($0)" }
         let paths = branchFirst ? [a.prefix(300) + c, a[300...], b[...]] : [b[...], a[...], c[...]]
-        let store = SampleStore()
+        let store = try SampleStore()
         for path in paths + [["d1", "d2"]] {
             try store.receive([sample.history.sealed(path.map { sample[$0] })])
         }

@@ -5,7 +5,7 @@ import Testing
 /// Who made an object, if several say that they did.
 struct CreationTests {
     private static let user = TestDevice.user
-    private static let other = UserID(bytes: Bytes32(9, 9, 9, 9))
+    private static let other = TestDevice.otherUser
 
     /// The user whose creation counts, with the type that he gave, for every order in which two creations come.
     private func makers(of object: ObjectID, at stamp: UInt64, otherAt otherStamp: UInt64) throws -> [String] {

@@ -57,7 +57,7 @@ struct LateKnowledgeTests {
         let due = try store.dueRestamps()
         #expect(due.map(\.restamp.lastHash) == [sample["a2"].hash])
         // As doctor computes the state again from the log.
-        let replay = SampleStore()
+        let replay = try SampleStore(hasCharter: true)
         for name in names + ["r"] { try replay.receive([sample.run(name)], at: Self.late, deferring: true) }
         try replay.receive([], at: Self.late, ignoring: due)
         #expect(try replay.state() == store.state())

@@ -57,6 +57,16 @@ import Testing
         try self.check(first: 9500, count: 100, [.branches, .forks, .fastClocks, .clocksSetBack])
     }
 
+    /// What has been said of rights turns what others wrote, whenever it comes, also by forks of those who said it.
+    @Test(arguments: [
+        MergeTroubles.rights, [.rights, .forks], [.rights, .fastClocks, .restamps], [.rights, .lies],
+        [.rights, .branches], [.rights, .fastClocks, .clocksSetBack], MergeTroubles.all.union(.rights),
+    ])
+    func `an edit counts by right alone, whenever that is said`(troubles: MergeTroubles) throws {
+        try self.check(first: 50_000, count: 60, changes: 40, troubles)
+        try self.check(first: 51_000, count: 60, changes: 40, troubles, compacts: true, redacts: true)
+    }
+
     @Test func `names that look alike are different properties`() throws {
         try self.check(first: 6000, count: 10, changes: 15, [.lookalikes])
     }

@@ -66,7 +66,7 @@ struct SegmentTests {
 
     @Test func `runs that begin or end on a fork are cut where the store needs it`() throws {
         let sample = Self.sample
-        let store = SampleStore()
+        let store = try SampleStore()
         let (first, _) = try store.receive([sample.run("a1", "a2", "a3")])
         let (second, summary) = try store.receive([sample.run("a1", "a2", "a3'", "a4'")])
         #expect(first + second == [.stored, .stored])
@@ -85,7 +85,7 @@ struct SegmentTests {
 
     @Test func `what continues a change that is not here does not fit`() throws {
         let sample = Self.sample
-        let store = SampleStore()
+        let store = try SampleStore()
         #expect(try store.receive([sample.run("a2")]).0 == [.doesNotFit])
         #expect(
             try store.receive([sample.run("a1"), sample.run("a3"), sample.run("a2")]).0 == [

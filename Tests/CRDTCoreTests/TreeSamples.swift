@@ -6,6 +6,7 @@ struct TreeSample {
     private(set) var history = GeneratedHistory()
     /// By a name of the test's own.
     private(set) var changes: [String: NaiveChange] = [:]
+    private var hasOthers = false
 
     static let object = ObjectID(bytes: Bytes16(high: 8, low: 8))
     static let now = WallTime(milliseconds: 1_000_000)
@@ -18,6 +19,7 @@ struct TreeSample {
         at stamp: UInt64 = 1,
         _ edits: [Edit] = []
     ) {
+        if user != TestDevice.user { self.hasOthers = true }
         let device = TestDevice(number: number, user: user)
         let nonce = Bytes16(high: 6, low: number)
         let replica = device.replica(nonce: nonce)
@@ -70,7 +72,7 @@ struct TreeSample {
 
     /// A store in memory into which changes came one by one.
     func store(_ names: [String], at now: WallTime = TreeSample.now) throws -> SampleStore {
-        let store = SampleStore()
+        let store = try SampleStore(hasCharter: self.hasOthers)
         for name in names { try store.receive([self.run(name)], at: now) }
         return store
     }
@@ -106,7 +108,12 @@ struct TreeSample {
 
 /// A store in memory with the founder of the test workspace.
 final class SampleStore {
-    private var store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
+    private var store: MemoryStore
+
+    /// `hasCharter`: whether the other user may write.
+    init(hasCharter: Bool = false) throws {
+        self.store = hasCharter ? try MemoryStore.ofChartedWorkspace : MemoryStore.ofTestWorkspace
+    }
 
     @discardableResult
     func receive(

@@ -7,7 +7,7 @@ import Testing
 @Suite struct HistoryTests {
     /// All of some changes by the naive model, those on branches too.
     private func expected(_ history: GeneratedHistory, _ stored: Set<Hash256>) -> [ObjectID: VisibleObject] {
-        let naive = history.naive(now: history.end.advanced(byMilliseconds: 10_000_000))
+        let naive = history.naive(now: history.end.advanced(byMilliseconds: 10_000_000)).permitted()
         let numbers = Set(stored.compactMap { naive.number(of: $0) })
         return VisibleObject.all(of: NaiveModel(naive.counting(numbers, naive.verdicts())))
     }

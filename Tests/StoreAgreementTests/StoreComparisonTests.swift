@@ -51,6 +51,26 @@ import Testing
         try self.compare(first: 16_000, count: 10, changes: 40, troubles, compacts: true)
     }
 
+    @Test func `both stores agree on what counts by right`() throws {
+        try self.compare(first: 17_000, count: 20, changes: 40, [.rights, .forks, .fastClocks, .restamps])
+        try self.compare(first: 18_000, count: 20, changes: 40, MergeTroubles.all.union(.rights))
+        try self.compare(first: 19_000, count: 10, changes: 40, [.rights, .forks], compacts: true)
+    }
+
+    @Test func `a store on disk comes to the verdicts of the naive model`() throws {
+        let directories = try Directories()
+        for number in stride(from: 0, to: RightsHistory.count, by: Seeds.isExhaustive ? 1 : 29) {
+            let history = RightsHistory(number: number)
+            var random = SplitMix64(seed: UInt64(number))
+            let store = try SQLiteStore(
+                directory: directories.next(),
+                origin: ChainHash.origin(TestDevice.workspace)
+            )
+            let state = try history.state(of: store, &random)
+            #expect(state == history.expected, "history \(number):\n\(history.lines.joined(separator: "\n"))")
+        }
+    }
+
     @Test func `both stores agree on a long history`() throws {
         try self.compare(first: 13_000, count: 1, changes: 120, .all)
     }

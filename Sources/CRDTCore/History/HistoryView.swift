@@ -206,6 +206,11 @@ extension StoreTransaction {
 
     /// The history of an object without what does not count in the main state: a store may name that as well.
     package mutating func countedHistory(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
-        try self.history(of: object).filter { $0.sequence <= self.progress(of: $0.segment).countedSequence }
+        var found: [WriteReference] = []
+        for write in try self.history(of: object)
+        where write.sequence <= self.progress(of: write.segment).countedSequence {
+            if try self.countsByRight(write) { found.append(write) }
+        }
+        return found
     }
 }

@@ -34,9 +34,11 @@ extension Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var write = WriteReference(stamp: .zero, segment: place.segment, sequence: place.sequence, index: 0)
+        let rights = transaction.rights.limits(of: place.segment)
         for operation in run.operations[run.changes[0].operationRange] {
+            defer { write.index += 1 }
+            if let rights, !rights.allow(operation, of: run, at: place.sequence) { continue }
             try self.record(operation, write, of: run, indexes: indexes, in: &transaction)
-            write.index += 1
         }
     }
 
@@ -92,12 +94,16 @@ extension Merge {
             let seen = try contexts.context(at: place, in: &transaction)
             var write = WriteReference(stamp: stamp, segment: place.segment, sequence: place.sequence, index: 0)
             var context = CausalContext(seen: seen, author: place.segment, ordinal: write.ordinal)
+            let rights = transaction.rights.limits(of: place.segment)
             for operation in run.operations[run.changes[0].operationRange] {
+                defer { write.index += 1 }
+                if let rights, !rights.allow(operation, of: run, at: place.sequence) { continue }
                 context.ordinal = write.ordinal
                 try self.apply(operation, write, context, of: run, indexes: indexes, in: &transaction)
-                write.index += 1
             }
-            try self.noteErasures(of: run.changes[0], in: run, at: place, &transaction)
+            if rights.map({ place.sequence <= $0.writer }) ?? true {
+                try self.noteErasures(of: run.changes[0], in: run, at: place, &transaction)
+            }
             var record = transaction.segment(place.segment)
             record.mergedSequence = place.sequence
             try transaction.setSegment(record, at: place.segment)
@@ -214,14 +220,14 @@ extension Merge {
         while place.sequence < min(former, record.appliedSequence) {
             place.sequence += 1
             let run = try transaction.change(at: place)
-            try self.note(missing: run.redactedCount, in: place, in: &transaction)
+            try self.note(missing: transaction.redactedCount(of: run, at: place), in: place, in: &transaction)
         }
         place.sequence = former
         while let next = try transaction.changesMissingContent(after: place, limit: 1).first,
             next.segment == segment, next.sequence <= last
         {
             let run = try transaction.change(at: next)
-            try self.note(missing: -run.redactedCount, in: next, in: &transaction)
+            try self.note(missing: -transaction.redactedCount(of: run, at: next), in: next, in: &transaction)
             place = next
         }
     }
@@ -232,7 +238,9 @@ extension Merge {
         _ run: Run,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        if !transaction.isGivenUp(place) { try self.note(missing: -run.redactedCount, in: place, in: &transaction) }
+        if !transaction.isGivenUp(place) {
+            try self.note(missing: -transaction.redactedCount(of: run, at: place), in: place, in: &transaction)
+        }
         for object in run.objects {
             try transaction.removeUnmerged(place, of: try transaction.objectIndex(of: object))
         }
@@ -296,9 +304,12 @@ extension Merge {
     }
 }
 
-extension Run {
-    /// The number of writes of a change alone that were dropped.
-    fileprivate var redactedCount: Int {
-        self.operations[self.changes[0].operationRange].count { $0.kind == .redacted }
+extension StoreTransaction {
+    /// The number of writes of a change alone that were dropped, and count by right.
+    fileprivate func redactedCount(of run: Run, at place: SegmentPoint) -> Int {
+        let rights = self.rights.limits(of: place.segment)
+        return run.operations[run.changes[0].operationRange].count { operation in
+            operation.kind == .redacted && rights?.allow(operation, of: run, at: place.sequence) ?? true
+        }
     }
 }

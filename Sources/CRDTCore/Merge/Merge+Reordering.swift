@@ -34,8 +34,10 @@ extension Merge {
             let run = try transaction.change(at: place)
             let change = run.changes[0]
             let stamp = try transaction.effectiveStamp(at: place)
+            let rights = transaction.rights.limits(of: place.segment)
             self.summary.restampCost += change.operationRange.count
             for position in change.operationRange where run.operations[position].kind.isEdit {
+                if let rights, !rights.allow(run.operations[position], of: run, at: place.sequence) { continue }
                 let index = UInt32(position - change.operationRange.lowerBound)
                 let write = WriteReference(
                     stamp: former,

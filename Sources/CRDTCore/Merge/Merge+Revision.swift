@@ -5,15 +5,25 @@ extension Merge {
     ///
     /// The changes lie in the log. Each is applied or not, by its segment's record; nothing of the state need agree
     /// with that yet.
+    /// `rights`: by which operations counted until now; nil if they are the same still.
     /// - Complexity: O(*n* log *m*) for *n* operations in the history of the objects that the changes touch; the
     ///   hierarchy as for as many late moves.
-    mutating func revise(_ places: [SegmentPoint], in transaction: inout some StoreTransaction) throws(StoreError) {
+    mutating func revise(
+        _ places: [SegmentPoint],
+        formerly rights: RightsTable? = nil,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
         guard !places.isEmpty else { return }
         self.summary.isRevised = true
         self.examined = ExaminedConflicts()
         let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
         var objects: Set<ObjectIndex> = []
+        // Those that count and of which there may be no rows.
+        var gained: [ObjectIndex: [WriteReference]] = [:]
+        let former = rights ?? transaction.rights
         for place in places {
+            let (formerEnds, ends) = (former.limits(of: place.segment), transaction.rights.limits(of: place.segment))
+            let isCounted = place.sequence <= transaction.progress(of: place.segment).countedSequence
             let run = try transaction.loadRun(of: place.segment, from: place.sequence, limits: one, signed: false)
             guard let run, let change = run.changes.first else { throw .damaged("a change is missing from the log") }
             var withdrawn: [RegisterKey: Int64] = [:]
@@ -22,10 +32,21 @@ extension Merge {
                 let operation = run.operations[position]
                 let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
                 objects.insert(object)
-                guard operation.kind == .redacted else { continue }
+                let ordinal = ChainOrdinal(sequence: place.sequence, index: UInt32(index))
+                if isCounted, ends?.allow(operation, of: run, at: place.sequence) ?? true {
+                    gained[object, default: []].append(
+                        WriteReference(
+                            stamp: .zero,
+                            segment: place.segment,
+                            sequence: place.sequence,
+                            index: UInt32(index)
+                        )
+                    )
+                }
+                guard operation.kind == .redacted, formerEnds?.allow(operation, of: run, at: place.sequence) ?? true
+                else { continue }
                 let key = RegisterKey(object: object, name: try transaction.nameIndex(of: run.name(of: operation)))
                 // The changes do not count any more; those that count again are applied anew.
-                let ordinal = ChainOrdinal(sequence: place.sequence, index: UInt32(index))
                 if try !transaction.isRecorded(ordinal, on: place.segment, at: key) { withdrawn[key, default: 0] += 1 }
             }
             for (key, count) in withdrawn.sorted(by: { $0.key.packed < $1.key.packed }) {
@@ -36,7 +57,7 @@ extension Merge {
         // Moves that this transaction applied are not recorded yet, and a history has only recorded ones.
         try self.settleMoves(in: &transaction)
         for object in objects.sorted(by: { $0.rawValue < $1.rawValue }) {
-            try self.recompute(object, changed, in: &transaction)
+            try self.recompute(object, changed, gained[object] ?? [], in: &transaction)
         }
     }
 
@@ -46,6 +67,7 @@ extension Merge {
     private mutating func recompute(
         _ object: ObjectIndex,
         _ changed: Set<SegmentPoint>,
+        _ gained: [WriteReference],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var history: [WriteReference] = []
@@ -53,10 +75,15 @@ extension Merge {
             let isChanged = changed.contains(former.point)
             if isChanged { try self.withdrawMove(former, of: object, in: &transaction) }
             try self.noteWithdrawn(former, of: object, in: &transaction)
-            guard former.sequence <= transaction.progress(of: former.segment).countedSequence else { continue }
-            var write = former
-            write.stamp = try transaction.effectiveStamp(at: former.point)
-            history.append(write)
+            // Those of changes that count are among the gained ones.
+            guard !isChanged, former.sequence <= transaction.progress(of: former.segment).countedSequence,
+                try transaction.countsByRight(former)
+            else { continue }
+            history.append(former)
+        }
+        history += gained
+        for position in history.indices {
+            history[position].stamp = try transaction.effectiveStamp(at: history[position].point)
         }
         history += try self.unsettleRedacted(on: object, in: &transaction)
         try self.compute(object, from: history, in: &transaction) { changed.contains($0.point) }

@@ -87,6 +87,8 @@ package struct Merge {
         _ verified: VerifiedRun,
         in transaction: inout Rows
     ) throws(StoreError) -> Reception {
+        // What a chain counts that begins is found by what is settled.
+        if verified.introduction != nil || !transaction.rights.isReady { try self.settleRights(in: &transaction) }
         var fresh = verified
         let segment: SegmentIndex
         if let end = try self.end(before: verified, in: &transaction) {
@@ -102,14 +104,17 @@ package struct Merge {
         let indexes = try self.indexes(of: run, on: segment, in: &transaction)
         defer { self.room.indexes = indexes }
         var record = transaction.segment(segment)
+        let isNew = record.storedSequence < record.firstSequence
         try transaction.appendLog(fresh, indexes: indexes)
         record.storedSequence = run.lastSequence
         record.storedHash = lastHash
-        if let introduction = fresh.introduction {
-            record.introduction = introduction
-            // Whose the creations in this very run are depends on it.
+        if isNew {
+            record.introduction = fresh.introduction ?? record.introduction
+            // Whose the creations in this very run are depends on it, and what counts of it.
             try transaction.setSegment(record, at: segment)
+            try self.beginRights(of: segment, in: &transaction)
         }
+        try self.noteRights(in: run, author: segment, &transaction)
         self.summary.storedChangeCount += run.changes.count
         self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
         try self.noteBranches(in: run, author: segment, &transaction)
@@ -145,6 +150,7 @@ package struct Merge {
         if self.needsRebuild { try self.resetDerivedState(in: &transaction) }
         let open = self.openSegments(in: &transaction)
         try self.withdrawHeld(on: open, in: &transaction)
+        try self.settleRights(in: &transaction)
         if self.deferred.hasRestamps, !self.policy.defersRestamps {
             try self.settleRestamps(waiting: open, in: &transaction)
         }
@@ -427,6 +433,7 @@ package struct Merge {
         let place = SegmentPoint(segment: indexes.segment, sequence: sequence)
         try transaction.extend(&record.context, noting: &record.trail.recent, by: self.room.seen, of: place)
         record.trail.recentPointCount += change.contextRange.count
+        let rights = transaction.rights.limits(of: indexes.segment)
         let isMerge = transaction.branches.lastMerging(on: place.segment, after: sequence - 1, through: sequence) != nil
         if isMerge, record.branch == nil {
             try self.merge(self.room.seen, within: record.context, by: place, in: &transaction)
@@ -435,16 +442,17 @@ package struct Merge {
         var context = CausalContext(seen: record.context, author: indexes.segment, ordinal: write.ordinal)
         var (asksForErasure, saysOfBranches) = (false, false)
         for position in change.operationRange {
+            defer { write.index += 1 }
+            let operation = run.operations[position]
+            if operation.kind == .branch { saysOfBranches = true }
+            if let rights, !rights.allow(operation, of: run, at: sequence) { continue }
             context.ordinal = write.ordinal
-            if run.operations[position].kind == .erase { asksForErasure = true }
-            if run.operations[position].kind == .branch { saysOfBranches = true }
+            if operation.kind == .erase { asksForErasure = true }
             if record.branch != nil {
-                try self.record(run.operations[position], write, of: run, indexes: indexes, in: &transaction)
-                write.index += 1
-                continue
+                try self.record(operation, write, of: run, indexes: indexes, in: &transaction)
+            } else {
+                try self.apply(operation, write, context, of: run, indexes: indexes, in: &transaction)
             }
-            try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
-            write.index += 1
         }
         try self.noteAction(by: change, of: run, record, at: place, in: &transaction)
         if run.operations[change.operationRange].first?.kind == .undo {
@@ -610,6 +618,7 @@ package struct Merge {
         self.hierarchy.stale = []
         self.hierarchy.withdrawn = nil
         _ = try self.coverRestamped(in: &transaction)
+        transaction.setRights(try self.judgedRights(in: &transaction))
         self.summary.isRevised = true
         try transaction.clearDerivedState()
         for index in transaction.segmentIndices {

@@ -106,6 +106,7 @@ package struct Compaction {
         // The write behind an erasure stays: the erasure counts by it, for machines that come later, too.
         let kept = run.writesBehindErasures(of: run.changes[0])
         var redactable: Set<Int> = []
+        let rights = transaction.rights.limits(of: place.segment)
         // The run may be the tail of a longer one.
         let start = Int(run.changes[0].operationStart)
         for position in run.changes[0].operationRange {
@@ -119,6 +120,8 @@ package struct Compaction {
             )
             let key = Self.key(of: operation, indexes)
             if kept.contains(position) { continue }
+            // What has no right stays as it was written: it may come to count, or somebody may adopt it.
+            if let rights, !rights.allow(operation, of: run, at: place.sequence) { continue }
             if try self.isRedactable(write, at: key, in: &transaction) { redactable.insert(position) }
         }
         guard !redactable.isEmpty, let (rest, dropped) = run.redacting(redactable, cryptography) else {

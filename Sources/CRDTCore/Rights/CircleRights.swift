@@ -269,7 +269,7 @@ package struct RightEnds: Hashable, Sendable {
     package var names: [ExactText: UInt64] = [:]
 
     /// The same for everything.
-    init(all end: UInt64) { (self.manager, self.writer, self.reader) = (end, end, end) }
+    package init(all end: UInt64) { (self.manager, self.writer, self.reader) = (end, end, end) }
 
     static let none = RightEnds(all: 0)
 

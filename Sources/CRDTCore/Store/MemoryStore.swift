@@ -49,6 +49,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package private(set) var restamps = RestampTable()
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
     package private(set) var branches = BranchTable()
+    package private(set) var rights = RightsTable()
     package var forks = ForkIndex()
     package var knownFrontier: Frontier?
     /// What the owner of the store keeps beside the log; it is put back with it.
@@ -301,6 +302,10 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func addBranch(_ record: BranchRecord) { self.branches.add(record) }
 
+    package mutating func addRights(_ place: StatementPlace) { self.rights.add(place) }
+
+    package mutating func setRights(_ rights: RightsTable) { self.rights = rights }
+
     // Like writes that are superseded, they are found in the log.
     package mutating func addUnmerged(_ operation: UnmergedOperation) {}
     package mutating func removeUnmerged(_ point: SegmentPoint, of object: ObjectIndex) {}
@@ -310,7 +315,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         for write in try self.history(of: object) {
             let progress = self.progress(of: write.segment)
             guard write.sequence > progress.countedSequence, write.sequence <= progress.appliedSequence,
-                let edit = try self.edit(write)
+                let edit = try self.edit(write), try self.countsByRight(write)
             else { continue }
             var (name, parent): (NameIndex, ObjectIndex?) = (.lifetime, nil)
             switch edit {
@@ -416,6 +421,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         var found: [WriteReference] = []
         for var write in try self.history(of: object)
         where write.sequence <= self.progress(of: write.segment).countedSequence {
+            guard try self.countsByRight(write) else { continue }
             write.stamp = try self.effectiveStamp(at: write.point)
             found.append(write)
         }
@@ -433,7 +439,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package mutating func objectsWithDifferentCreations() -> [ObjectIndex] {
         var kinds: [ObjectID: Set<[ExactText]>] = [:]
         for (number, chain) in self.chains.enumerated() {
-            let last = self.progress(of: SegmentIndex(rawValue: UInt32(number))).countedSequence
+            let segment = SegmentIndex(rawValue: UInt32(number))
+            let last = min(self.progress(of: segment).countedSequence, self.rights.limits(of: segment)?.writer ?? .max)
             for stored in chain.runs {
                 let run = stored.run
                 for (position, change) in run.changes.enumerated()

@@ -6,6 +6,7 @@ extension MergePlan {
         var lines = self.fastPeer.map { ["the clock of peer \($0) is far ahead"] } ?? []
         if self.traits.contains(.coarseClocks) { lines.append("clocks show whole seconds") }
         if self.traits.contains(.lookalikes) { lines.append("properties have names that look alike") }
+        if self.traits.contains(.rights) { lines.append("users grant and remove") }
         if self.traits.contains(.branches) { lines.append("two of three chains are on branches") }
         if self.traits.contains(.introducedLate) { lines.append("peers introduce themselves in their first change") }
         if self.traits.contains(.clocksSetBack) { lines.append("the clocks of receivers are set back now and then") }

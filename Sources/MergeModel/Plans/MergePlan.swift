@@ -20,11 +20,13 @@ package struct MergePlan: Hashable, Sendable {
         package static let branches = Traits(rawValue: 16)
         /// Some writes to properties come behind an erasure of the past of theirs, and nodes erase.
         package static let erasures = Traits(rawValue: 32)
+        /// Users grant and remove, and chains that begin later are written under what is granted by then.
+        package static let rights = Traits(rawValue: 64)
 
         /// Each trait with its word in the text of a plan.
         static let words: [(word: String, trait: Traits)] = [
             ("coarse", .coarseClocks), ("alike", .lookalikes), ("late", .introducedLate), ("back", .clocksSetBack),
-            ("branches", .branches), ("erasures", .erasures),
+            ("branches", .branches), ("erasures", .erasures), ("rights", .rights),
         ]
     }
 

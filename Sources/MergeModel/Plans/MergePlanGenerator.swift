@@ -25,6 +25,8 @@ package struct MergeTroubles: OptionSet, Hashable, Sendable {
     package static let branches = MergeTroubles(rawValue: 1024)
     /// The past of properties is erased.
     package static let erasures = MergeTroubles(rawValue: 2048)
+    /// Users grant and remove, and open new replicas under what is granted by then.
+    package static let rights = MergeTroubles(rawValue: 4096)
     /// Everything has more variety: edits, names, coarse and slightly wrong clocks, and pauses of minutes.
     ///
     /// Without it a plan is plain, and its peers have introduced themselves before its first step.
@@ -113,6 +115,7 @@ package struct MergePlanGenerator {
         if troubles.contains(.clocksSetBack) { plan.traits.insert(.clocksSetBack) }
         if troubles.contains(.branches) { plan.traits.insert(.branches) }
         if troubles.contains(.erasures) { plan.traits.insert(.erasures) }
+        if troubles.contains(.rights) { plan.traits.insert(.rights) }
         var generator = MergePlanGenerator(
             random,
             troubles.union(.variety),
@@ -192,7 +195,7 @@ package struct MergePlanGenerator {
             let settings: [PlannedClock] = [.right, .right, .ahead, .behind]
             step = .setClock(peer: peer, settings[digits.below(settings.count)])
         case 76..<80 where self.troubles.contains(.lies): step = self.lie(&digits)
-        case 80..<84 where self.troubles.contains(.fastClocks): step = self.reopening(peer)
+        case 80..<84 where !self.troubles.isDisjoint(with: [.fastClocks, .rights]): step = self.reopening(peer)
         case 84..<87 where self.troubles.contains(.doubles): step = self.restoration(peer, of: other, &digits)
         case 87 where hasVariety: step = .wait(seconds: 400)
         case 88..<94 where hasVariety && self.troubles.contains(.restores):

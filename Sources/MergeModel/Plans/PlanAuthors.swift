@@ -26,6 +26,8 @@ struct PlanAuthors {
     private var places: [Hash256: ChainHoldings.Place] = [:]
     private var changes = GeneratedHistory()
     private var time = PlanVocabulary.start
+    /// What has been said of rights.
+    private var said = PlannedRights()
 
     private struct Chain {
         var device: TestDevice
@@ -54,6 +56,7 @@ struct PlanAuthors {
         self.lies = Array(repeating: nil, count: plan.peerCount)
         if let fast = plan.fastPeer { self.clocks[fast] = .ahead }
         self.changes.objects = PlanVocabulary.objects
+        self.changes.addCharter()
         for peer in 0..<plan.peerCount { self.openChain(PlanVocabulary.device(of: peer)) }
     }
 
@@ -137,6 +140,15 @@ struct PlanAuthors {
         let extended = Set(news.compactMap(\.previous))
         var context = Set(news.filter { !extended.contains($0.hash) }.map(\.point)).sorted()
         if self.plan.traits.contains(.erasures) { edits = self.erasing(edits) }
+        if self.plan.traits.contains(.rights) {
+            let tips = self.chains.map { chain in chain.hashes.compactMap { self.entry($0) } }
+            edits += self.said.statements(
+                by: self.chains[author.chain].device,
+                number: self.changes.changes.count,
+                tips,
+                others: self.chains.map(\.device).filter { $0.user != TestDevice.user }
+            )
+        }
         if let lie = self.lies[peer] {
             lie.distort(
                 stamp: &stamp,
@@ -192,7 +204,10 @@ struct PlanAuthors {
         var introduction: [Edit] = []
         if author.tip == nil {
             let branch = self.plan.traits.contains(.branches) ? PlanVocabulary.branch(ofChain: author.chain) : nil
-            introduction.append(.introduce(chain.device.introduction(nonce: chain.nonce, branch: branch)))
+            let grants = chain.device.user == TestDevice.user ? [] : self.said.grants
+            introduction.append(
+                .introduce(chain.device.introduction(nonce: chain.nonce, branch: branch, under: grants))
+            )
         }
         let change = self.changes.append(
             chain.replica,
@@ -202,6 +217,7 @@ struct PlanAuthors {
             salt: UInt64(self.changes.changes.count),
             introduction + edits
         )
+        self.said.note(change)
         let place = ChainHoldings.Place(chain: author.chain, position: chain.hashes.count)
         self.chains[author.chain].hashes.append(change.hash)
         self.places[change.hash] = place

@@ -95,6 +95,14 @@ extension Schema {
             statement BLOB NOT NULL
         );
 
+        -- The log: where something is said of who may do what.
+        CREATE TABLE rights (
+            rights INTEGER PRIMARY KEY,
+            segment INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            idx INTEGER NOT NULL
+        );
+
         -- State: the effective stamps of changes that are not their own, and the changes that they follow from.
         CREATE TABLE raised (
             segment INTEGER NOT NULL,

@@ -43,6 +43,7 @@ extension SQLiteTransaction {
         self.hasContexts = false
         try self.loadRestamps()
         try self.loadBranches()
+        try self.loadRights()
     }
 
     /// Puts together what each segment has seen, those first that others hang on, if that has not been done.

@@ -21,6 +21,9 @@ struct SegmentTable {
     private(set) var branches = BranchTable()
     /// What they were before this transaction added to them.
     private var formerBranches: BranchTable?
+    private(set) var rights = RightsTable()
+    /// What they were before this transaction changed them.
+    private var formerRights: RightsTable?
     /// What is restamped by right in some replicas' chains, and which of them the transaction has looked at.
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
     private var changedChains: Set<ReplicaID> = []
@@ -110,6 +113,14 @@ struct SegmentTable {
         self.branches.add(record)
     }
 
+    /// Adds a statement about rights as the database holds it.
+    mutating func restore(_ place: StatementPlace) { self.rights.add(place) }
+
+    mutating func setRights(_ rights: RightsTable) {
+        if self.formerRights == nil { self.formerRights = self.rights }
+        self.rights = rights
+    }
+
     /// Returns how many restamps were added before.
     mutating func settle(_ record: RestampRecord) -> Int? {
         guard let place = self.restamps.place(of: record) else { return nil }
@@ -142,7 +153,7 @@ struct SegmentTable {
         self.addedRestamps.removeAll(keepingCapacity: true)
         self.settledRestamps.removeAll(keepingCapacity: true)
         self.changedChains.removeAll(keepingCapacity: true)
-        self.formerBranches = nil
+        (self.formerBranches, self.formerRights) = (nil, nil)
     }
 
     /// Goes back to what the database holds.
@@ -170,7 +181,8 @@ struct SegmentTable {
         for record in self.addedRestamps.reversed() { self.restamps.removeLast(record) }
         self.addedRestamps.removeAll(keepingCapacity: true)
         if let former = self.formerBranches { self.branches = former }
-        self.formerBranches = nil
+        if let former = self.formerRights { self.rights = former }
+        (self.formerBranches, self.formerRights) = (nil, nil)
         // Put together anew where they are asked for.
         for replica in self.changedChains { self.restampedChains[replica] = nil }
         self.changedChains.removeAll(keepingCapacity: true)

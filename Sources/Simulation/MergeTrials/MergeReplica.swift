@@ -18,11 +18,11 @@ package struct MergeReplica: Sendable {
     /// Whether something was applied that the clock holds.
     private(set) var hasAppliedTooEarly = false
 
-    /// Creates a replica of which there is nothing yet, not even its introduction.
-    init(_ peer: Int, of peerCount: Int) {
+    /// Creates a replica that has the charter alone, and not even its introduction.
+    init(_ peer: Int, of peerCount: Int) throws(StoreError) {
         self.chain = peer
         self.device = PlanVocabulary.device(of: peer)
-        self.store = MemoryStore.ofTestWorkspace
+        self.store = try MemoryStore.ofChartedWorkspace
         self.stored = ChainHoldings(chainCount: peerCount)
     }
 

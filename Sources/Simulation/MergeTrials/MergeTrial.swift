@@ -66,7 +66,7 @@ package struct MergeTrial {
         self.chains = world.chains
         self.lies = Array(repeating: nil, count: plan.peerCount)
         if plan.traits.contains(.introducedLate) {
-            self.replicas = (0..<plan.peerCount).map { MergeReplica($0, of: plan.peerCount) }
+            self.replicas = world.beginners
             self.chains = Array(repeating: [], count: plan.peerCount)
         }
         self.copies = self.replicas
@@ -290,7 +290,7 @@ package struct MergeTrial {
             let history = try self.replicas[0].read { transaction throws(StoreError) in
                 try LogReading(of: &transaction, founder: TestDevice.user, now: now).history
             }
-            let expected = NaiveModel(history).state()
+            let expected = NaiveModel(history.permitted()).state()
             var exports: [[UInt8]] = []
             for peer in self.replicas.indices {
                 let state = try self.state(of: peer)

@@ -3,7 +3,9 @@ internal import MergeModel
 
 /// What all merge trials of one process share: replicas that have only introduced themselves.
 package struct MergeWorld: Sendable {
-    /// One for each peer: its store holds the first change of its own chain, and nothing else.
+    /// One for each peer, which has written nothing yet.
+    let beginners: [MergeReplica]
+    /// One for each peer: its store holds the first change of its own chain, and the charter.
     package let replicas: [MergeReplica]
     /// The beginning of each chain: that first change.
     package let chains: [[VerifiedRun]]
@@ -13,12 +15,14 @@ package struct MergeWorld: Sendable {
     private static let secretCount = 64
 
     package init(peerCount: Int) throws(StoreError) {
-        var replicas = (0..<peerCount).map { MergeReplica($0, of: peerCount) }
-        var chains: [[VerifiedRun]] = []
+        var (beginners, replicas, chains): ([MergeReplica], [MergeReplica], [[VerifiedRun]]) = ([], [], [])
         for peer in 0..<peerCount {
-            chains.append([try replicas[peer].introduce()])
+            var replica = try MergeReplica(peer, of: peerCount)
+            beginners.append(replica)
+            chains.append([try replica.introduce()])
+            replicas.append(replica)
         }
-        self.replicas = replicas
+        (self.beginners, self.replicas) = (beginners, replicas)
         self.chains = chains
         var random = SplitMix64(seed: 1)
         self.secrets = random.bytes(MergeWorld.secretCount * Bytes16.byteCount)

@@ -1,7 +1,9 @@
-/// Branches, and what is written on them.
+/// Branches, what is written on them, and what is said of rights.
 extension StoreQuery {
     static let allBranches = StoreQuery("SELECT segment, sequence, statement FROM branch ORDER BY branch")
     static let insertBranch = StoreQuery("INSERT INTO branch (segment, sequence, statement) VALUES (?, ?, ?)")
+    static let allRights = StoreQuery("SELECT segment, sequence, idx FROM rights ORDER BY rights")
+    static let insertRights = StoreQuery("INSERT INTO rights (segment, sequence, idx) VALUES (?, ?, ?)")
     static let insertUnmerged = StoreQuery(
         """
         INSERT OR REPLACE INTO unmerged (object, name, segment, sequence, idx, kind, parent)

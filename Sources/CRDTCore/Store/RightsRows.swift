@@ -1,0 +1,53 @@
+/// Who may do what in the circle.
+package protocol RightsRows {
+    /// Every statement that is stored, and what is settled of them.
+    var rights: RightsTable { get }
+    /// Records where a statement is.
+    mutating func addRights(_ place: StatementPlace) throws(StoreError)
+    /// Takes how far segments count, which follows from what is recorded.
+    mutating func setRights(_ rights: RightsTable)
+}
+
+extension StoreTransaction {
+    /// Whether an operation that is stored counts by right.
+    mutating func countsByRight(_ write: WriteReference) throws(StoreError) -> Bool {
+        guard let ends = self.rights.limits(of: write.segment), write.sequence > ends.least else { return true }
+        guard let edit = try self.edit(write) else { return false }
+        return ends.allow(edit, at: write.sequence)
+    }
+}
+
+extension RightEnds {
+    /// How far all edits count.
+    var least: UInt64 { self.writer }
+
+    /// Whether an edit counts in a change with a sequence.
+    func allow(_ edit: Edit, at sequence: UInt64) -> Bool {
+        switch edit {
+        case .set(_, let name, _), .unset(_, let name), .redacted(_, let name, _):
+            return sequence <= self.end(writing: name)
+        case .create, .move, .delete, .erase: return sequence <= self.writer
+        default: return true
+        }
+    }
+
+    /// Whether an operation of a run counts in a change with a sequence.
+    func allow(_ operation: Operation, of run: Run, at sequence: UInt64) -> Bool {
+        if sequence <= self.writer { return true }
+        if operation.kind.isWrite { return sequence <= self.end(writing: run.name(of: operation)) }
+        return !operation.kind.hasObject
+    }
+
+    /// The changes after the first of two ends of some kind of edit, up to the other, where they differ.
+    func turned(from former: RightEnds) -> [ClosedRange<UInt64>] {
+        var ranges: [ClosedRange<UInt64>] = []
+        func note(_ left: UInt64, _ right: UInt64) {
+            if left != right { ranges.append(min(left, right) + 1...max(left, right)) }
+        }
+        note(former.writer, self.writer)
+        for name in Set(former.names.keys).union(self.names.keys) {
+            note(former.end(writing: name.text), self.end(writing: name.text))
+        }
+        return ranges
+    }
+}
