@@ -27,10 +27,9 @@ package enum Limits {
     package static let editByteCountMax = 6 << 20
     /// Bytes of the name of a program that makes changes.
     package static let labelByteCountMax = 64
-    /// Changes that edit nothing, which an undo passes on its way to what it takes back.
+    /// Changes that edit nothing, which an undo passes on its way to what it takes back; and writes to a property that
+    /// came between what it takes back and what was there before.
     package static let undoPassedCountMax = 1 << 12
-    /// Undos that wrote to one property or object of which it is looked whether what they wrote still shows.
-    package static let undoStandingCountMax = 1 << 4
     /// Undos of which an undo follows what they name as next.
     package static let undoLeapCountMax = 1 << 8
     /// What a write may have of both, so that taking it back by one change leaves room for saying so; and what an undo

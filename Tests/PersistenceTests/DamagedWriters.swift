@@ -91,6 +91,11 @@ struct DamagedWriters {
         try store.receive([self.keeper.run([[.branch(.opens(opening))]])])
         try store.receive([self.drafter.run([Self.edits(14)])])
         let merged = self.drafter.point
+        let drafted = NamedChange(
+            replica: self.drafter.replica,
+            sequence: self.drafter.sequence,
+            hash: self.drafter.head
+        )
         try store.receive([self.drafter.run([Self.edits(15)])])
         try store.receive([
             self.keeper.run(
@@ -98,6 +103,9 @@ struct DamagedWriters {
                 context: [merged]
             )
         ])
+        let merge = NamedChange(replica: self.keeper.replica, sequence: self.keeper.sequence, hash: self.keeper.head)
+        let undo = Undo(target: drafted, isRedo: false, merge: merge)
+        try store.receive([self.keeper.run([[.undo(undo), .set(object(5), name: "n", value: .int(0))]])])
         let erasure = Erasure(object: object(5), name: "n")
         try store.receive([self.keeper.run([[.erase(erasure), .set(object(5), name: "n", value: .int(1))]])])
         try self.takeBack(in: store)

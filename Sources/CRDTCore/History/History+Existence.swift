@@ -13,7 +13,7 @@ extension History {
     }
 
     /// Those of them that delete it.
-    func deletions(
+    package func deletions(
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [WriteReference] {
@@ -42,18 +42,13 @@ extension History {
     ) throws(StoreError) -> Bool {
         let deletions = Set(try self.deletions(of: object, in: &transaction))
         if deletions.isEmpty, let creation = try transaction.look(at: object, { $0.creation }),
-            self.view.counts(creation.write), try self.counts(creation.write, in: &transaction)
+            self.view.counts(creation.write)
         {
             return true
         }
         let operations = try self.operations(on: object, in: &transaction)
         var (touches, contexts): ([WriteReference], [CausalContext]) = ([], [])
-        var words: [WriteReference] = []
         for write in operations {
-            guard try self.counts(write, in: &transaction) else {
-                words.append(write)
-                continue
-            }
             if deletions.contains(write) {
                 let seen = try transaction.context(at: write.point)
                 contexts.append(CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal))
@@ -62,28 +57,8 @@ extension History {
                 touches.append(write)
             }
         }
-        // What an undo has brought back, written to or deleted counts as well, as long as it shows.
-        var (triedCount, standing): (Int, [SegmentPoint: Bool]) = (0, [:])
-        words.sort { WriteOrder.precedes($1, $0, transaction) }
-        for write in words {
-            if standing[write.point] == nil {
-                standing[write.point] = try self.stands(write, &triedCount, in: &transaction)
-            }
-            guard standing[write.point] == true else { continue }
-            if deletions.contains(write) {
-                let seen = try transaction.context(at: write.point)
-                contexts.append(CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal))
-            } else {
-                touches.append(write)
-            }
-        }
         if touches.contains(where: { touch in !contexts.contains { $0.covers(touch) } }) { return true }
-        do throws(StoreError) {
-            return try transaction.isTouched(object, besides: contexts, in: self.view)
-        } catch .compacted where self.undos != nil {
-            // Whose the dropped writes are is not known any more, so they count: nothing goes that somebody has edited.
-            return true
-        }
+        return try transaction.isTouched(object, besides: contexts, in: self.view)
     }
 
     /// The creation that decides what an object was: the first that counts, those of the id's owner before others.
@@ -173,7 +148,7 @@ extension History {
     }
 
     /// The last dropped writes to an object that the view has, of each property and segment that has any.
-    func lastRedactedWrites(
+    package func lastRedactedWrites(
         on object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [SegmentPoint] {

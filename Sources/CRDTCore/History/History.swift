@@ -6,8 +6,6 @@
 /// present of the main timeline all of it stands in the tables of a store.
 package struct History {
     package let view: HistoryView
-    /// What does not count although the view has it: the changes of a user that are taken back.
-    var undos: UndoState?
     /// The places that were found.
     private var places: [ObjectIndex: Place] = [:]
     var lives: [ObjectIndex: Bool] = [:]
@@ -20,15 +18,8 @@ package struct History {
 
     package init(_ view: HistoryView) { self.view = view }
 
-    /// The same as if the changes of a user that are taken back had never been; see `UndoState`.
-    package func leavingOut(_ undos: UndoState) -> History {
-        var history = History(self.view)
-        history.undos = undos
-        return history
-    }
-
     /// Whether the tables of the store say it.
-    var isPresent: Bool { self.view.isPresent && self.undos == nil }
+    var isPresent: Bool { self.view.isPresent }
 
     /// How far each segment counts, of those that some authors have written.
     func ends(
@@ -69,87 +60,36 @@ package struct History {
     /// The write in force for a property, be its content here or missing; nil if it has none.
     ///
     /// Throws `compacted` if it may be one that was dropped.
-    /// - Complexity: O(log *n* + *k*) for *k* later writes that do not count. There are none if a time is asked for,
-    ///   and what is taken back is leapt over where nobody wrote beside it.
+    /// - Complexity: O(log *n* + *k*) for *k* later writes that do not count; there are none if a time is asked for.
     package mutating func lastWrite(
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> WriteReference? {
         if self.isPresent { return try transaction.register(key)?.winner }
-        var (passed, triedCount): ([WriteReference], Int) = ([], 0)
-        var group = try self.lastWrites(at: key, through: self.view.lastStamp, in: &transaction)
-        while true {
-            for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) }) {
-                if try self.counts(write, in: &transaction) {
-                    if try !self.hasLost(write, to: passed, in: &transaction) {
-                        return try self.kept(write, at: key, after: passed, in: &transaction)
-                    }
-                } else if try self.stands(write, &triedCount, in: &transaction) {
-                    try transaction.requireKept(write, at: key, in: self.view)
-                    return write
-                }
-                passed.append(write)
-            }
-            guard let stamp = group.first?.stamp, stamp > .zero else {
-                return try self.kept(nil, at: key, after: passed, in: &transaction)
-            }
-            if let leap = try self.leap(from: group, at: key, in: &transaction) {
-                group = leap
-            } else {
-                group = try self.lastWrites(at: key, through: Stamp(rawValue: stamp.rawValue - 1), in: &transaction)
-            }
-        }
+        let last = try self.lastWrites(at: key, through: self.view.lastStamp, in: &transaction)
+            .max { WriteOrder.precedes($0, $1, transaction) }
+        try transaction.requireKept(last, at: key, in: self.view)
+        return last
     }
 
-    /// The writes to a property with the stamp of the one that an undo is about, if only what does not count lies
-    /// between; nil if that is not known.
+    /// The writes to a property between two stamps, as far as they are kept, the last first.
     ///
-    /// On a branch, that is known while one device writes there, and nothing else was merged meanwhile.
-    private mutating func leap(
-        from group: [WriteReference],
+    /// - Complexity: O(*n* log *m*) for *n* of them; there are `Limits.undoPassedCountMax` at most.
+    package mutating func writes(
         at key: RegisterKey,
+        from first: Stamp,
+        through last: Stamp,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [WriteReference]? {
-        guard group.count == 1, let write = group.first,
-            let undo = try self.undos?.lastWord(of: write, in: &transaction), undo.isTakenBack
-        else { return nil }
-        // What was done again since a redo may lie between.
-        let change = undo.change
-        let stamp = try transaction.effectiveStamp(at: change)
-        guard stamp < write.stamp,
-            try self.undos?.leavesOut(allBetween: change, and: write, in: &transaction) ?? false
-        else { return nil }
-        if self.view.seen == nil {
-            guard try transaction.conflicts(at: key).isEmpty else { return nil }
-        } else {
-            guard self.view.unmerged.count == 1 else { return nil }
-            let counted = try transaction.lastWrites(at: key, through: write.stamp, where: self.view.counts)
-            if let last = counted.first, last.stamp >= stamp { return nil }
+    ) throws(StoreError) -> [WriteReference] {
+        var (found, bound): ([WriteReference], Stamp) = ([], last)
+        while found.count < Limits.undoPassedCountMax {
+            let group = try self.lastWrites(at: key, through: bound, in: &transaction)
+            guard let stamp = group.first?.stamp, stamp >= first else { break }
+            found += group.sorted { WriteOrder.precedes($1, $0, transaction) }
+            guard stamp > .zero else { break }
+            bound = Stamp(rawValue: stamp.rawValue - 1)
         }
-        let found = try self.lastWrites(at: key, through: stamp, in: &transaction)
-        return found.contains { $0.point == change } ? found : nil
-    }
-
-    /// The last write that counts, of which nothing may have been dropped above it.
-    ///
-    /// If something may have been, what an undo had put in force again stands for what it was, as long as that is so.
-    /// `passed`: what does not count above it, the last first.
-    private mutating func kept(
-        _ write: WriteReference?,
-        at key: RegisterKey,
-        after passed: [WriteReference],
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> WriteReference? {
-        do throws(StoreError) {
-            try transaction.requireKept(write, at: key, in: self.view)
-            return write
-        } catch .compacted where self.undos != nil {
-            for former in passed where try self.undos?.standsForFormer(former, in: &transaction) ?? false {
-                try transaction.requireKept(former, at: key, in: self.view)
-                return former
-            }
-            throw .compacted
-        }
+        return found
     }
 
     /// Of the writes to a property up to a stamp, those with the highest that any has, the last of each change.
@@ -174,43 +114,6 @@ package struct History {
             }
         }
         return found
-    }
-
-    /// Whether a write that the view has counts.
-    mutating func counts(
-        _ write: WriteReference,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        try self.undos?.counts(write, in: &transaction) ?? true
-    }
-
-    /// Whether a write that does not count is by an undo or redo which stands for what it had put in force: that is
-    /// what shows without what came later.
-    ///
-    /// What shows may be another than without all that is taken back: where undos met that were made apart.
-    /// - Complexity: O(*n*) for *n* undos since. `Limits.undoStandingCountMax` of them are tried.
-    mutating func stands(
-        _ write: WriteReference,
-        _ triedCount: inout Int,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        guard self.undos != nil, triedCount < Limits.undoStandingCountMax else { return false }
-        guard try transaction.undo(at: write.point) != nil else { return false }
-        triedCount += 1
-        return try self.undos?.standsForFormer(write, in: &transaction) ?? false
-    }
-
-    /// Whether one of the later writes that do not count had won over a write, by an undo or redo apart from it.
-    ///
-    /// - Complexity: O(*n* log *m*) in the later ones. With more than `Limits.undoPassedCountMax` it has not.
-    private mutating func hasLost(
-        _ write: WriteReference,
-        to later: [WriteReference],
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        guard self.undos != nil, later.count <= Limits.undoPassedCountMax else { return false }
-        for other in later where try self.undos?.isApart(other, from: write, in: &transaction) ?? false { return true }
-        return false
     }
 
     /// The operations on an object that count and are on branches which are not merged.
@@ -300,7 +203,7 @@ package struct History {
     }
 
     /// All moves of an object that the view has, with the effect that they have there, in no particular order.
-    mutating func moves(
+    package mutating func moves(
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [MoveRecord] {
@@ -315,15 +218,8 @@ package struct History {
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> MoveRecord? {
-        let moves = try self.moves(of: object, in: &transaction).filter(\.isEffective)
-        var (passed, triedCount): ([WriteReference], Int) = ([], 0)
-        for move in moves.sorted(by: { WriteOrder.precedes($1.write, $0.write, transaction) }) {
-            let (write, isCounted) = (move.write, try self.counts(move.write, in: &transaction))
-            if isCounted, try !self.hasLost(write, to: passed, in: &transaction) { return move }
-            if !isCounted, try self.stands(write, &triedCount, in: &transaction) { return move }
-            passed.append(write)
-        }
-        return nil
+        try self.moves(of: object, in: &transaction).filter(\.isEffective)
+            .max { WriteOrder.precedes($0.write, $1.write, transaction) }
     }
 
     /// Does the moves of an object again, with those of all that they put it below; returns them in their order.

@@ -73,12 +73,12 @@ extension Merge {
         else { return }
         let own = UndoScope(device: device, label: try transaction.label(at: point))
         let scope = undo.scope ?? own
-        // What takes a word back says the opposite.
         let word = try transaction.undo(at: target)
+        var subject = UndoSubject(change: target)
         let action: SegmentPoint
         if undo.isRedo {
             guard let word, !word.isRedo, undo.merge == nil else { return }
-            action = word.action
+            (subject, action) = (word.subject, word.action)
         } else if let named = undo.merge {
             let merge = try self.place(named, author, seenBy: point, in: &transaction)
             guard let merge,
@@ -87,7 +87,7 @@ extension Merge {
                 transaction.branches.lastMerging(on: merge.segment, after: merge.sequence - 1, through: merge.sequence)
                     != nil
             else { return }
-            action = try transaction.firstOfAction(at: merge)
+            (subject.merge, action) = (merge, try transaction.firstOfAction(at: merge))
         } else {
             guard word == nil else { return }
             action = try transaction.firstOfAction(at: target)
@@ -101,9 +101,8 @@ extension Merge {
         if let named = undo.next { next = try self.place(named, author, seenBy: point, in: &transaction) }
         let record = UndoRecord(
             point: point,
-            change: word?.change ?? target,
+            subject: subject,
             target: target,
-            isTakenBack: !(word?.isTakenBack ?? false),
             isRedo: undo.isRedo,
             action: action,
             scope: scope,

@@ -21,17 +21,12 @@ package struct NextUndo: Hashable, Sendable {
     /// Its changes that are to be taken back, in the order in which that is done: the last comes first.
     ///
     /// Of a merge, they are those that it had brought. For a redo, they are undos.
-    package var pieces: [Piece]
+    package var pieces: [UndoSubject]
     /// With which change the action begins that is next once it is taken back, or done again; nil if there is none.
     package var next: SegmentPoint?
     /// How many changes were looked at to find both.
     package var lookedAtCount: Int
 
-    package struct Piece: Hashable, Sendable {
-        package var change: SegmentPoint
-        /// The change that had merged it, if it is of another timeline.
-        package var merge: SegmentPoint?
-    }
 }
 
 extension StoreTransaction {
@@ -124,7 +119,7 @@ private struct UndoSearch {
     private let ends: [SegmentIndex: UInt64]
     /// What a branch begins with.
     private let base: SeenSegments
-    private var state: UndoState
+    private var words: UndoWords
     /// What was not gone through: the first operations of changes of different segments, with all that is before them.
     private var heads: [SegmentIndex: WriteReference] = [:]
     private var passedCount = 0
@@ -133,7 +128,7 @@ private struct UndoSearch {
 
     struct Found {
         var first: SegmentPoint
-        var pieces: [NextUndo.Piece]
+        var pieces: [UndoSubject]
     }
 
     init(
@@ -148,7 +143,7 @@ private struct UndoSearch {
         var ends = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
         ends = ends.filter { transaction.progress(of: $0.key).branch == branch }
         self.ends = ends
-        self.state = UndoState(of: author.user, in: history, &transaction)
+        self.words = UndoWords(of: author.user, in: history, &transaction)
         for (segment, sequence) in ends {
             try self.add(SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
         }
@@ -157,7 +152,7 @@ private struct UndoSearch {
     /// What is done about a change.
     private enum Verdict {
         /// An action that begins with it is next.
-        case found([NextUndo.Piece])
+        case found([UndoSubject])
         /// Nothing is: whatever was undone before it was given up when it was written.
         case ends
         /// It is no action in the scope, or is taken back.
@@ -229,7 +224,7 @@ private struct UndoSearch {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> SegmentPoint? {
         var last = try action.map { action throws(StoreError) in try transaction.firstOperation(of: action) }
-        for other in try self.state.actionsDoneAgain(since: mark, besides: self.author.scope, in: &transaction) {
+        for other in try self.words.actionsDoneAgain(since: mark, besides: self.author.scope, in: &transaction) {
             guard self.ends[other.segment].map({ $0 >= other.sequence }) ?? false,
                 self.author.takesBack(transaction.segment(other.segment).introduction),
                 try self.author.scope.contains(label: transaction.label(at: other))
@@ -247,25 +242,23 @@ private struct UndoSearch {
     private mutating func pieces(
         of first: SegmentPoint,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> (all: [SegmentPoint], open: [NextUndo.Piece], areEdits: Bool) {
+    ) throws(StoreError) -> (all: [SegmentPoint], open: [UndoSubject], areEdits: Bool) {
         let end = self.ends[first.segment] ?? first.sequence
-        var (all, open, areEdits): ([SegmentPoint], [NextUndo.Piece], Bool) = ([], [], false)
+        var (all, open, areEdits): ([SegmentPoint], [UndoSubject], Bool) = ([], [], false)
         var next = try transaction.lastPiece(of: first, before: end + 1) ?? first
         while true {
             if let undo = try transaction.undo(at: next) {
                 // It may have been taken back on a branch too, and done again here.
                 if !undo.isRedo, undo.scope == self.author.scope {
                     all.append(next)
-                    if try self.state.isTakenBack(undo.change, in: &transaction) == undo.isTakenBack {
-                        open.append(NextUndo.Piece(change: next, merge: nil))
+                    if try self.words.isTakenBack(undo.subject, in: &transaction) {
+                        open.append(UndoSubject(change: next))
                     }
                 }
             } else {
                 for piece in try self.edits(by: next, in: &transaction) {
                     (areEdits, _) = (true, all.append(next))
-                    let word = try transaction.undo(at: piece.change)
-                    let isTakenBack = try self.state.isTakenBack(word?.change ?? piece.change, in: &transaction)
-                    if isTakenBack == word?.isTakenBack ?? false { open.append(piece) }
+                    if try !self.words.isTakenBack(piece, in: &transaction) { open.append(piece) }
                 }
             }
             guard next != first else { break }
@@ -276,52 +269,34 @@ private struct UndoSearch {
 
     /// A change, if its author made it on purpose by an edit or an erasure; or those that it merged, the last first.
     ///
-    /// Of the undos and redos that it merged, those are among them by which a change came to be taken back that had
-    /// counted before, or the other way round.
+    /// Of the undos and redos that it merged, those are among them that had edits to make.
     private func edits(
         by point: SegmentPoint,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [NextUndo.Piece] {
-        if try transaction.isEdit(try transaction.firstOperation(of: point)) {
-            return [NextUndo.Piece(change: point, merge: nil)]
-        }
+    ) throws(StoreError) -> [UndoSubject] {
+        if try transaction.isEdit(try transaction.firstOperation(of: point)) { return [UndoSubject(change: point)] }
         let before = point.sequence - 1
         guard transaction.branches.lastMerging(on: point.segment, after: before, through: point.sequence) != nil
         else { return [] }
         // What others had merged on the timeline was brought by them.
-        var seen = try transaction.context(at: point).all
-            .map { SegmentPoint(segment: $0.segment, sequence: $0.sequence) }
-            .filter { transaction.progress(of: $0.segment).branch == self.branch }
-        if let previous = transaction.place(before: point), previous.sequence > 0 { seen.append(previous) }
-        var known = try transaction.closure(of: seen)
-        known.formUnion(self.base)
-        let seenNow = try transaction.closure(of: [point])
-        var (merged, spokenOf): ([WriteReference], Set<SegmentPoint>) = ([], [])
-        for (segment, last) in seenNow.all {
+        let known = try transaction.state(at: point, with: false, on: self.branch)
+        var merged: [WriteReference] = []
+        for (segment, last) in try transaction.closure(of: [point]).all {
             let progress = transaction.progress(of: segment)
             guard progress.branch != self.branch, transaction.segment(segment).introduction?.user == self.author.user
             else { continue }
             var sequence = max(known[segment] + 1, progress.firstSequence)
             while sequence <= last {
-                let change = SegmentPoint(segment: segment, sequence: sequence)
-                let first = try transaction.firstOperation(of: change)
-                if try transaction.isEdit(first) { merged.append(first) }
-                if let word = try transaction.undo(at: change) { spokenOf.insert(word.change) }
+                let first = try transaction.firstOperation(of: SegmentPoint(segment: segment, sequence: sequence))
+                var second = first
+                second.index += 1
+                let isWord = try transaction.undo(at: first.point) != nil
+                if try transaction.isEdit(isWord ? second : first) { merged.append(first) }
                 sequence += 1
             }
         }
-        spokenOf.subtract(merged.map(\.point))
-        var former = UndoState(of: self.author.user, seen: known, transaction)
-        var current = UndoState(of: self.author.user, seen: seenNow, transaction)
-        for change in spokenOf {
-            guard let word = try current.lastWord(on: change, in: &transaction),
-                transaction.progress(of: word.point.segment).branch != self.branch,
-                try former.isTakenBack(change, in: &transaction) != word.isTakenBack
-            else { continue }
-            merged.append(try transaction.firstOperation(of: word.point))
-        }
         merged.sort { WriteOrder.precedes($1, $0, transaction) }
-        return merged.map { NextUndo.Piece(change: $0.point, merge: point) }
+        return merged.map { UndoSubject(change: $0.point, merge: point) }
     }
 
     /// The last of the heads in the order of writes.

@@ -26,13 +26,10 @@ package protocol UndoRows {
 /// A change that takes back an earlier one of its user, which its author had seen.
 package struct UndoRecord: Hashable, Sendable {
     package var point: SegmentPoint
-    /// The change with the edits that are taken back, or done again.
-    package var change: SegmentPoint
-    /// What is taken back: that change, or the one that took it back, or did it again.
+    /// What is taken back, or done again.
+    package var subject: UndoSubject
+    /// What is reversed: the change itself, or the undo of it.
     package var target: SegmentPoint
-    /// Whether the change is taken back then, or done again.
-    package var isTakenBack: Bool
-    /// Whether an undo is done again: with an undo of what a merge had brought, a change may be done again too.
     package var isRedo: Bool
     /// The change with which the action began that is taken back, or done again: of the change itself, or of the merge
     /// that had brought it.
@@ -42,22 +39,20 @@ package struct UndoRecord: Hashable, Sendable {
     /// nil if there is nothing.
     package var next: SegmentPoint?
 
-    /// Whether a merge had brought what an undo takes back: an action has one segment.
-    package var isOfMerge: Bool { self.target.segment != self.action.segment }
+    /// Whether what it is about is taken back then.
+    package var isTakenBack: Bool { !self.isRedo }
 
     package init(
         point: SegmentPoint,
-        change: SegmentPoint,
+        subject: UndoSubject,
         target: SegmentPoint,
-        isTakenBack: Bool,
         isRedo: Bool,
         action: SegmentPoint,
         scope: UndoScope,
         next: SegmentPoint?
     ) {
-        (self.point, self.change, self.target, self.action) = (point, change, target, action)
-        (self.isTakenBack, self.isRedo) = (isTakenBack, isRedo)
-        (self.scope, self.next) = (scope, next)
+        (self.point, self.subject, self.target, self.action) = (point, subject, target, action)
+        (self.isRedo, self.scope, self.next) = (isRedo, scope, next)
     }
 }
 
@@ -72,7 +67,8 @@ struct MemoryUndos: Sendable {
         guard self.records.updateValue(undo, forKey: undo.point) == nil else { return }
         let point = undo.point
         Self.insert(point.sequence, into: &self.all[point.segment, default: []])
-        Self.insert(point.sequence, into: &self.sequences[undo.change, default: [:]][point.segment, default: []])
+        let change = undo.subject.change
+        Self.insert(point.sequence, into: &self.sequences[change, default: [:]][point.segment, default: []])
     }
 
     private static func insert(_ sequence: UInt64, into sequences: inout [UInt64]) {

@@ -245,8 +245,8 @@ extension Schema {
             PRIMARY KEY (segment, sequence, by_segment, by_sequence)
         ) WITHOUT ROWID;
 
-        -- State: the changes that take back an earlier one of their user ("change_…"), or do it again. The target is
-        -- that change, or the one that took it back, or did it again, of which this says the opposite. An action is
+        -- State: the changes that take back an earlier one of their user ("change_…"), or what a merge had brought of
+        -- it, or do that again. The target is that change, or the one that took it back. An action is
         -- named by the change with which it begins: the one that is taken back, or done again, and as "next" that which
         -- is next in the scope. "device" and "label" say whose actions that are, NULL for those of all devices of the
         -- user, and of all programs.
@@ -263,7 +263,8 @@ extension Schema {
             label TEXT,
             next_segment INTEGER,
             next_sequence INTEGER,
-            is_taken_back INTEGER NOT NULL,
+            merge_segment INTEGER,
+            merge_sequence INTEGER,
             is_redo INTEGER NOT NULL,
             PRIMARY KEY (segment, sequence)
         ) WITHOUT ROWID;

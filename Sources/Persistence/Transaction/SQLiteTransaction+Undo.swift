@@ -4,13 +4,13 @@ extension SQLiteTransaction {
     package func addUndo(_ undo: UndoRecord) throws(StoreError) {
         try self.statements[.insertUndo].run(
             undo.point,
-            undo.change,
+            undo.subject.change,
             undo.target,
             undo.action,
             undo.scope.device?.bytes,
             undo.scope.label,
             undo.next,
-            undo.isTakenBack,
+            undo.subject.merge,
             undo.isRedo
         )
     }
@@ -63,10 +63,12 @@ extension SQLiteTransaction {
         let device = row.isNull(8) ? nil : DeviceID(bytes: try row.bytes32(8))
         return UndoRecord(
             point: try self.point(row, at: 0),
-            change: try self.point(row, at: 2),
+            subject: UndoSubject(
+                change: try self.point(row, at: 2),
+                merge: row.isNull(12) ? nil : try self.point(row, at: 12)
+            ),
             target: try self.point(row, at: 4),
-            isTakenBack: row.int64(12) != 0,
-            isRedo: row.int64(13) != 0,
+            isRedo: row.int64(14) != 0,
             action: try self.point(row, at: 6),
             scope: UndoScope(device: device, label: row.isNull(9) ? nil : row.text(9)),
             next: row.isNull(10) ? nil : try self.point(row, at: 10)

@@ -10,12 +10,17 @@ struct NaiveActions {
     private let branch: BranchID?
     /// The device's changes on the timeline in their order; nil if one had not seen the one before.
     private let own: [Int]?
-    private var isUndone: [Int: Bool] = [:]
-    /// By the numbers of changes that take something back or do it again: what that is, whether it is taken back then,
-    /// and whether they are redos.
-    private var words: [Int: (change: Int, isUndone: Bool, isRedo: Bool)] = [:]
+    private var isUndone: [Subject: Bool] = [:]
+    /// By the numbers of changes that take something back or do it again: what that is, and whether they are redos.
+    private var words: [Int: (subject: Subject, isRedo: Bool)] = [:]
     /// Whether some device has taken back what another one has done.
     private var crosses = false
+
+    /// A change, or what a merge had brought of it.
+    private struct Subject: Hashable {
+        var change: Int
+        var merge: Int?
+    }
 
     /// A change that is taken back or done again, and the one that is to be taken back for that.
     typealias Next = (change: Int, target: Int)
@@ -39,16 +44,16 @@ struct NaiveActions {
         var doers: [Int: Int] = [:]
         for number in sorted where counted.contains(number) {
             guard case .undo(let undo)? = log.changes[number].edits.first,
-                let target = log.number(of: undo.target.hash),
-                let change = self.words[target]?.change ?? (undo.isRedo ? nil : target)
+                let target = log.number(of: undo.target.hash), !undo.isRedo || self.words[target] != nil
             else { continue }
             let merge = undo.merge.flatMap { log.number(of: $0.hash) }
-            let doer = (undo.isRedo ? doers[target] : merge) ?? change
+            let known = undo.isRedo ? self.words[target]?.subject : nil
+            let subject = known ?? Subject(change: target, merge: merge)
+            let doer = (undo.isRedo ? doers[target] : merge) ?? subject.change
             doers[number] = doer
             if log.device(of: doer) != log.device(of: number) { self.crosses = true }
-            let isUndone = !(self.words[target]?.isUndone ?? false)
-            self.words[number] = (change, isUndone, undo.isRedo)
-            self.isUndone[change] = isUndone
+            self.words[number] = (subject, undo.isRedo)
+            self.isUndone[subject] = !undo.isRedo
         }
     }
 
@@ -61,20 +66,22 @@ struct NaiveActions {
             let edits = pieces.flatMap { self.edits(by: $0) }
             if isRedo {
                 if !edits.isEmpty { return .some(nil) }
-                let open = pieces.last {
-                    guard let word = self.words[$0], !word.isRedo else { return false }
-                    return self.isUndone[word.change] ?? false == word.isUndone
+                let open = pieces.last { piece in
+                    guard let word = self.words[piece], !word.isRedo else { return false }
+                    return self.isUndone[word.subject] ?? false
                 }
-                if let open, let word = self.words[open] { return .some((word.change, open)) }
-            } else if let open = edits.last(where: { edit in
-                let word = self.words[edit]
-                return self.isUndone[word?.change ?? edit] ?? false == word?.isUndone ?? false
-            }) {
-                return .some((self.words[open]?.change ?? open, open))
+                if let open, let subject = self.words[open]?.subject {
+                    return .some((self.shown(subject.change), open))
+                }
+            } else if let open = edits.last(where: { !(self.isUndone[$0] ?? false) }) {
+                return .some((self.shown(open.change), open.change))
             }
         }
         return .some(nil)
     }
+
+    /// Of a change that takes something back, that: a report names edits.
+    private func shown(_ change: Int) -> Int { self.words[change]?.subject.change ?? change }
 
     /// What the program of a change is called.
     private func label(of number: Int) -> String {
@@ -105,9 +112,10 @@ struct NaiveActions {
         return isEnded ? number : first
     }
 
-    /// A change, if it edits anything and takes nothing back; or the edits that it merges, in their order.
-    private func edits(by number: Int) -> [Int] {
-        if self.isEdit(number) { return [number] }
+    /// A change, if it edits anything and takes nothing back; or those that it merges and that edit anything, in their
+    /// order.
+    private func edits(by number: Int) -> [Subject] {
+        if self.isEdit(number) { return [Subject(change: number)] }
         guard !self.log.merged(by: number).isEmpty, let context = self.verdicts.contexts[number] else { return [] }
         let path = Set(self.log.path(to: number)).subtracting([number])
         var known = path.union(context.filter { self.log.branch(of: $0) == self.branch })
@@ -118,15 +126,8 @@ struct NaiveActions {
         }
         let now = self.log.closure(of: [number], self.verdicts)
         let merged = self.inOrder(now.subtracting(known).filter { self.log.branch(of: $0) != self.branch })
-        let edits = merged.filter { self.isEdit($0) }
-        // Of what is said of what had been there, by the last word what is otherwise than before.
-        let words = merged.filter { word in
-            guard let said = self.words[word], !edits.contains(said.change) else { return false }
-            let all = self.inOrder(now.filter { self.words[$0]?.change == said.change })
-            guard all.last == word else { return false }
-            return all.last { known.contains($0) }.flatMap { self.words[$0]?.isUndone } ?? false != said.isUndone
-        }
-        return self.inOrder(Set(edits + words))
+        return merged.filter { self.isEdit($0) || self.words[$0] != nil && self.isEdit($0, at: 1) }
+            .map { Subject(change: $0, merge: number) }
     }
 
     private func inOrder(_ numbers: Set<Int>) -> [Int] {
@@ -137,9 +138,9 @@ struct NaiveActions {
         }
     }
 
-    private func isEdit(_ number: Int) -> Bool {
-        guard let first = self.log.changes[number].edits.first else { return false }
-        return first.object != nil || first.kind == .erase
+    private func isEdit(_ number: Int, at index: Int = 0) -> Bool {
+        guard let edit = self.log.changes[number].edits.dropFirst(index).first else { return false }
+        return edit.object != nil || edit.kind == .erase
     }
 
     /// The change with a number, as a report names it.

@@ -47,6 +47,13 @@ struct UndoneChanges {
         self.undone = Set(isUndone.filter(\.value).keys)
     }
 
+    /// Whether what a merge had brought was taken back: a history without that is none without some of its changes.
+    var hasMerges: Bool {
+        self.marks.contains { number in
+            if case .undo(let undo)? = self.origin.changes[number].edits.first { undo.merge != nil } else { false }
+        }
+    }
+
     /// The history as if nothing that is taken back had been written, nor a change more, or without that one.
     func history(taking other: Int? = nil, isUndone: Bool = true) -> NaiveHistory {
         self.origin.mappingEdits { number, edits in

@@ -135,7 +135,7 @@ extension World {
             guard isWhole, try transaction.movesWithoutEffect().isEmpty else { return (past, nil) }
             let undone = UndoneChanges(log.history.madeOffline(on: nil, log.history.verdicts()))
             let hasRestamps = transaction.restamps.count > 0
-            guard !undone.marks.isEmpty, !hasRestamps, undone.isInOrder else { return (past, nil) }
+            guard !undone.marks.isEmpty, !undone.hasMerges, !hasRestamps, undone.isInOrder else { return (past, nil) }
             let expected = VisibleObject.all(of: NaiveModel(undone.history()))
             return (past, World.difference(try VisibleObject.all(of: &transaction), expected) ?? "")
         }

@@ -1,6 +1,8 @@
 /// What changes take back.
 extension StoreQuery {
-    static let insertUndo = StoreQuery("INSERT OR IGNORE INTO undo VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    static let insertUndo = StoreQuery(
+        "INSERT OR IGNORE INTO undo VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    )
     static let undoAt = StoreQuery("SELECT * FROM undo WHERE segment = ? AND sequence = ?")
     static let lastUndo = StoreQuery(
         "SELECT * FROM undo WHERE segment = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"

@@ -1,0 +1,590 @@
+internal import CRDTCore
+
+/// What one undo or redo does: of what a change has made of the state, it makes again what its author had found.
+///
+/// An undo reverses a change, a redo reverses an undo, and of a merge what it had brought of a change is reversed. For
+/// each property, place and life that the change was about, three states are compared: what was there before it, what
+/// it left, and what is there now. Where that is still what it left, or what a later undo or redo has put there again,
+/// the former comes back. Everything else was edited since, stays, and is named. So a redo right after an undo leads
+/// back, whatever there was, and nothing depends on what else is taken back.
+struct Reversal {
+    private let piece: UndoSubject
+    private let undo: Undo
+    /// What is reversed.
+    private let edits: [Edit]
+    /// What counts on the timeline that is written to.
+    private var now: History
+    /// What was there before the change, or before the merge that had brought it, and what was there then.
+    private var before: History
+    private var after: History
+    private var words: UndoWords
+    private var report: UndoReport
+    /// Objects that come and go as a whole, and those that are left as they are.
+    private var revived: [ObjectID] = []
+    private var deleted: [ObjectID] = []
+    private var going: Set<ObjectID> = []
+    private var left: Set<ObjectID> = []
+    /// What the report names already.
+    private var named: Set<KeptPart> = []
+
+    private struct KeptPart: Hashable {
+        var object: ObjectID
+        var part: UndoReport.Part
+    }
+
+    /// `piece`: what is reversed.
+    init(
+        of piece: UndoSubject,
+        _ undo: Undo,
+        by user: UserID,
+        on branch: BranchID?,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) {
+        (self.piece, self.undo) = (piece, undo)
+        self.edits = try Self.edits(of: piece.change, in: &store)
+        self.now = History(try store.view(of: branch))
+        let moment = piece.merge ?? piece.change
+        let former = try store.state(at: moment, with: false, on: branch)
+        self.before = History(try HistoryView(seen: former, in: &store))
+        let latter = try store.state(at: moment, with: true, on: branch)
+        self.after = History(try HistoryView(seen: latter, in: &store))
+        self.words = UndoWords(of: user, in: self.now, &store)
+        // Whoever asks is told of the edits that are taken back, or done again.
+        let subject = undo.isRedo ? try store.undo(at: piece.change)?.subject ?? piece : piece
+        let word = try store.undo(at: subject.change)
+        let target = word?.subject.change ?? subject.change
+        self.report = UndoReport(
+            change: Point(
+                replica: store.replicaID(target.segment),
+                sequence: target.sequence,
+                name: ChangeName(try Self.named(target, in: &store).hash)
+            ),
+            stamp: try store.effectiveStamp(at: target),
+            deviceName: store.segment(target.segment).introduction?.deviceName,
+            label: try store.label(at: target),
+            isMerged: subject.merge != nil,
+            isUndo: word?.isTakenBack ?? false,
+            edits: try Self.edits(of: target, in: &store),
+            kept: []
+        )
+    }
+
+    static func named(
+        _ change: SegmentPoint,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> NamedChange {
+        guard let hash = try store.hash(at: change) else { throw .damaged("a change is missing from the log") }
+        return NamedChange(replica: store.replicaID(change.segment), sequence: change.sequence, hash: hash)
+    }
+
+    /// The edits of a change that are about objects.
+    private static func edits(
+        of point: SegmentPoint,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> [Edit] {
+        let limits = RunLimits(changeCountMax: 1)
+        guard let run = try store.loadRun(of: point.segment, from: point.sequence, limits: limits, signed: false),
+            let change = run.changes.first
+        else { throw .damaged("a change is missing from the log") }
+        var edits: [Edit] = []
+        for operation in run.operations[change.operationRange] {
+            guard let edit = try? run.edit(operation) else { throw .damaged("a change in the log cannot be read") }
+            if edit.object != nil { edits.append(edit) }
+        }
+        return edits
+    }
+
+    mutating func perform(
+        on plan: inout TransactionPlan,
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) -> UndoReport {
+        try plan.note(self.undo)
+        try self.decideLives(in: &store)
+        try self.spareFullFolders(in: &state, &store)
+        try self.spareOrphans(in: &state, &store)
+        for object in self.revived {
+            let creation = try WriteRefusal.from { () throws(StoreError) in try Self.kind(of: object, in: &state) }
+            let edit = Edit.create(object, type: creation.type, kind: creation.kind)
+            guard self.finds(room: edit, of: .object, on: object, in: plan) else { continue }
+            try plan.revive(object, type: creation.type, kind: creation.kind)
+        }
+        // Before values, which can fill a change.
+        for object in self.moved { try self.restorePlace(of: object, on: &plan, in: &state, &store) }
+        for (object, name) in self.properties { try self.restore(name, of: object, on: &plan, in: &state, &store) }
+        // Last, so that they cover what was written before; everything before has left them room.
+        for object in self.deleted { try plan.deleteAlone(object) }
+        self.report.hasEffect = plan.edits.contains { $0.object != nil }
+        return self.report
+    }
+
+    /// Whether the change has room for an edit; if it has none, that part of the object is named and left as it is.
+    private mutating func finds(
+        room edit: Edit,
+        of part: UndoReport.Part,
+        on object: ObjectID,
+        in plan: TransactionPlan
+    ) -> Bool {
+        if plan.hasRoom(for: edit, before: self.deleted.count) { return true }
+        if part == .object { self.left.insert(object) }
+        self.keep(object, part, .tooLarge, nil)
+        return false
+    }
+
+    // MARK: - Objects that come and go
+
+    /// Decides which of the objects live that the change is about.
+    private mutating func decideLives(in store: inout some StoreTransaction) throws(WriteRefusal) {
+        var seen: Set<ObjectID> = []
+        for object in self.edits.compactMap(\.object) where seen.insert(object).inserted {
+            let life = try WriteRefusal.from { () throws(StoreError) in try self.life(of: object, in: &store) }
+            switch life {
+            case .stays: break
+            case .comes: self.revived.append(object)
+            case .goes: self.deleted.append(object)
+            case .isKept(let reason, let author):
+                self.left.insert(object)
+                self.keep(object, .object, reason, author)
+            }
+        }
+    }
+
+    private enum Life {
+        case stays
+        case comes
+        case goes
+        case isKept(UndoReport.Reason, Introduction?)
+    }
+
+    private mutating func life(
+        of object: ObjectID,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Life {
+        let index = try store.objectIndex(of: object)
+        let (lived, left) = (try self.isAlive(index, .before, in: &store), try self.isAlive(index, .after, in: &store))
+        guard lived != left else { return .stays }
+        let lives = try self.now.isAlive(index, in: &store)
+        if !lives {
+            // What somebody else has deleted neither comes back nor goes by this.
+            let deletion = try self.later(try self.now.deletions(of: index, in: &store), in: &store)
+            if let deletion { return .isKept(.deleted, store.segment(deletion.segment).introduction) }
+        }
+        guard lives == left else { return .stays }
+        if lived { return .comes }
+        if let touch = try self.laterTouch(of: index, in: &store) {
+            return .isKept(.edited, store.segment(touch.segment).introduction)
+        }
+        return .goes
+    }
+
+    private enum Moment {
+        case before
+        case after
+    }
+
+    /// Whether an object lived; what was dropped is taken for a touch.
+    private mutating func isAlive(
+        _ object: ObjectIndex,
+        _ moment: Moment,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            switch moment {
+            case .before: return try self.before.isAlive(object, in: &store)
+            case .after: return try self.after.isAlive(object, in: &store)
+            }
+        } catch .compacted {
+            return true
+        }
+    }
+
+    /// Somebody's edit of an object that came since, or beside the change.
+    private func laterTouch(
+        of object: ObjectIndex,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> SegmentPoint? {
+        let deletions = Set(try self.now.deletions(of: object, in: &store))
+        let touches = try self.now.operations(on: object, in: &store).filter { !deletions.contains($0) }
+        if let later = try self.later(touches, in: &store) { return later.point }
+        // Whose those are that were dropped is not known any more, beyond the last.
+        for last in try self.now.lastRedactedWrites(on: object, in: &store) {
+            let write = WriteReference(stamp: .zero, segment: last.segment, sequence: last.sequence, index: 0)
+            if !self.after.view.counts(write) { return last }
+        }
+        return nil
+    }
+
+    /// The last of some operations that came since, or beside the change, and stands for itself.
+    private func later(
+        _ operations: [WriteReference],
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> WriteReference? {
+        var (words, last): (UndoWords, WriteReference?) = (self.words, nil)
+        for write in operations where !self.after.view.counts(write) {
+            if let last, WriteOrder.precedes(write, last, store) { continue }
+            if try words.stands(write.point, in: &store) { last = write }
+        }
+        return last
+    }
+
+    /// What somebody has put something into stays.
+    private mutating func spareFullFolders(
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        var going = Set(self.deleted)
+        let moved = Set(self.moved)
+        var isSettled = false
+        while !isSettled {
+            isSettled = true
+            for object in self.deleted where going.contains(object) {
+                let full = try WriteRefusal.from { () throws(StoreError) -> Bool in
+                    let parent = try store.objectIndex(of: object)
+                    for child in try state.children(of: parent) {
+                        let record = try state.object(child)
+                        guard record.isVisible, !going.contains(record.id) else { continue }
+                        if moved.contains(record.id), case .place(let move) = try self.found(record.id, in: &store),
+                            move?.parent != parent
+                        {
+                            continue
+                        }
+                        if try self.isSpared(child, below: parent, in: &store) { continue }
+                        return true
+                    }
+                    return false
+                }
+                guard full else { continue }
+                isSettled = false
+                going.remove(object)
+                self.left.insert(object)
+                try self.keep(object, .hasChildren, in: &store)
+            }
+        }
+        self.deleted.removeAll { !going.contains($0) }
+        self.going = going
+    }
+
+    /// Whether a child keeps nothing in place above it: it stood there before, or the same merge had brought it, and it
+    /// goes with another part of that.
+    private mutating func isSpared(
+        _ child: ObjectIndex,
+        below parent: ObjectIndex,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        if try self.isAlive(child, .before, in: &store) {
+            return try self.before.place(of: child, in: &store).parent == parent
+        }
+        guard self.piece.merge != nil, try self.isAlive(child, .after, in: &store) else { return false }
+        return try self.laterTouch(of: child, in: &store) == nil
+    }
+
+    /// What would bring a folder back that somebody else has deleted stays deleted.
+    private mutating func spareOrphans(
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        var coming = Set(self.revived)
+        let moved = Set(self.moved)
+        var isSettled = false
+        while !isSettled {
+            isSettled = true
+            for object in self.revived where coming.contains(object) {
+                let hasParent = try WriteRefusal.from { () throws(StoreError) -> Bool in
+                    // It may have been made anew elsewhere while it was gone.
+                    var parent = try state.object(try store.objectIndex(of: object)).parent
+                    if moved.contains(object), case .place(let move) = try self.found(object, in: &store) {
+                        parent = move?.parent
+                    }
+                    guard let parent else { return true }
+                    let record = try state.object(parent)
+                    if record.isVisible || coming.contains(record.id) { return true }
+                    return try self.isAsBefore(parent, in: &store)
+                }
+                guard !hasParent else { continue }
+                isSettled = false
+                coming.remove(object)
+                self.left.insert(object)
+                try self.keep(object, .parentGone, in: &store)
+            }
+        }
+        self.revived.removeAll { !coming.contains($0) }
+    }
+
+    /// Whether an object that does not show had not shown before either, and nobody has edited it since.
+    private mutating func isAsBefore(
+        _ object: ObjectIndex,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard try !self.isAlive(object, .before, in: &store) else { return false }
+        for write in try self.now.operations(on: object, in: &store) where !self.before.view.counts(write) {
+            guard try self.words.isWord(write.point, in: &store) else { return false }
+        }
+        return true
+    }
+
+    private static func kind(
+        of object: ObjectID,
+        in state: inout some StateReading
+    ) throws(StoreError) -> (type: String, kind: String) {
+        guard let index = try state.existingObjectIndex(of: object), let creation = try state.object(index).creation
+        else { return ("", "") }
+        return (try state.name(creation.type), try state.name(creation.kind))
+    }
+
+    // MARK: - Properties
+
+    /// The properties that the change wrote, each once.
+    ///
+    /// Those of an object that goes are restored too: others may keep it in sight, or make it come back. So are those
+    /// of one that is left: each is judged by itself.
+    private var properties: [(ObjectID, String)] {
+        var (found, seen): ([(ObjectID, String)], [ObjectID: Set<ExactText>]) = ([], [:])
+        for edit in self.edits {
+            switch edit {
+            case .set(let object, let name, _), .unset(let object, let name), .redacted(let object, let name, _):
+                if seen[object, default: []].insert(ExactText(name)).inserted { found.append((object, name)) }
+            default: continue
+            }
+        }
+        return found
+    }
+
+    /// Whether an object may be edited: it shows, or it goes.
+    ///
+    /// The undo itself deletes what goes, after the edits.
+    private func takesEdits(
+        _ object: ObjectID,
+        on plan: TransactionPlan,
+        in state: inout some StateReading
+    ) throws(WriteRefusal) -> Bool {
+        if self.going.contains(object) { return true }
+        return try plan.isVisible(object, in: &state)
+    }
+
+    private mutating func restore(
+        _ name: String,
+        of object: ObjectID,
+        on plan: inout TransactionPlan,
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        guard try self.takesEdits(object, on: plan, in: &state) else {
+            return try self.keep(object, .deleted, in: &store)
+        }
+        let found = try WriteRefusal.from { () throws(StoreError) -> Found in
+            do throws(StoreError) {
+                return try self.found(name, of: object, in: &store)
+            } catch .compacted {
+                return .unknown
+            }
+        }
+        switch found {
+        case .nothing: break
+        case .edited(let segment): self.keep(object, .property(name), .edited, store.segment(segment).introduction)
+        case .unknown: self.keep(object, .property(name), .unknown, nil)
+        case .value(let value):
+            let edit: Edit = value.map { .set(object, name: name, value: $0) } ?? .unset(object, name: name)
+            guard self.finds(room: edit, of: .property(name), on: object, in: plan) else { return }
+            if let value { try plan.set(object, name: name, value: value) } else { try plan.unset(object, name: name) }
+        }
+    }
+
+    private enum Found {
+        case nothing
+        case edited(SegmentIndex)
+        case unknown
+        case value(Value?)
+    }
+
+    /// What a write says; `unknown` if its content is not here.
+    private func content(
+        _ write: WriteReference?,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Found {
+        guard let write else { return .value(nil) }
+        switch try store.edit(write) {
+        case .set(_, _, let value): return .value(value)
+        case .unset: return .value(nil)
+        default: return .unknown
+        }
+    }
+
+    /// What a property should be.
+    private mutating func found(
+        _ name: String,
+        of object: ObjectID,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Found {
+        let key = RegisterKey(object: try store.objectIndex(of: object), name: try store.nameIndex(of: name))
+        guard let current = try self.now.lastWrite(at: key, in: &store),
+            let left = try self.after.lastWrite(at: key, in: &store)
+        else { return .nothing }
+        // A merge may have brought what was not in force then.
+        if self.piece.merge != nil, self.before.view.counts(left) { return .nothing }
+        guard try self.isStill(left, current, in: &store) else {
+            let former = try self.before.lastWrite(at: key, in: &store)
+            if let former, try self.isStill(former, current, in: &store) { return .nothing }
+            return .edited(current.segment)
+        }
+        let former = try self.former(at: key, below: left, in: &store)
+        return try self.content(former, in: &store)
+    }
+
+    /// Whether a property shows a write still, or an undo or redo has put there again what that says.
+    private func isStill(
+        _ write: WriteReference,
+        _ current: WriteReference,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        if current.point == write.point, current.index == write.index { return true }
+        guard try self.words.isWord(current.point, in: &store),
+            case .value(let shown) = try self.content(current, in: &store),
+            case .value(let value) = try self.content(write, in: &store)
+        else { return false }
+        return shown == value
+    }
+
+    /// The write to a property that was in force before the change; or one that somebody made beside it, which had lost
+    /// to it.
+    ///
+    /// What an undo has won over does not come into force by a redo.
+    private mutating func former(
+        at key: RegisterKey,
+        below left: WriteReference,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> WriteReference? {
+        let former = try self.before.lastWrite(at: key, in: &store)
+        if self.undo.isRedo { return former }
+        let writes = try self.now.writes(at: key, from: former?.stamp ?? .zero, through: left.stamp, in: &store)
+        for write in writes where !self.after.view.counts(write) && WriteOrder.precedes(write, left, store) {
+            if let former, WriteOrder.precedes(write, former, store) { break }
+            if try self.words.stands(write.point, in: &store) { return write }
+        }
+        return former
+    }
+
+    // MARK: - Places
+
+    /// The objects that the change moved.
+    ///
+    /// The last is the first to go back, so that none is put below itself on the way.
+    private var moved: [ObjectID] {
+        var (found, seen): ([ObjectID], Set<ObjectID>) = ([], [])
+        for case .move(let object, _) in self.edits.reversed() where seen.insert(object).inserted {
+            found.append(object)
+        }
+        return found
+    }
+
+    private mutating func restorePlace(
+        of object: ObjectID,
+        on plan: inout TransactionPlan,
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        guard try self.takesEdits(object, on: plan, in: &state) else {
+            return try self.keep(object, .deleted, in: &store)
+        }
+        switch try WriteRefusal.from({ () throws(StoreError) in try self.found(object, in: &store) }) {
+        case .nothing: break
+        case .edited(let segment): self.keep(object, .place, .edited, store.segment(segment).introduction)
+        case .place(let move): try self.put(object, where: move, on: &plan, in: &state, &store)
+        }
+    }
+
+    private enum FoundPlace {
+        case nothing
+        case edited(SegmentIndex)
+        case place(MoveRecord?)
+    }
+
+    /// Where an object should stand; as `found` of a property.
+    private mutating func found(
+        _ object: ObjectID,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> FoundPlace {
+        let index = try store.objectIndex(of: object)
+        let moves = try self.now.moves(of: index, in: &store).filter(\.isEffective)
+        let current = moves.max { WriteOrder.precedes($0.write, $1.write, store) }
+        guard let current, let left = try self.after.lastMove(of: index, in: &store),
+            !self.before.view.counts(left.write)
+        else { return .nothing }
+        let former = try self.before.lastMove(of: index, in: &store)
+        guard try self.isStill(left, current, in: &store) else {
+            if let former, try self.isStill(former, current, in: &store) { return .nothing }
+            return .edited(current.write.segment)
+        }
+        if self.undo.isRedo { return .place(former) }
+        var place = former
+        for move in moves where !self.after.view.counts(move.write) {
+            guard WriteOrder.precedes(move.write, left.write, store) else { continue }
+            if let place, WriteOrder.precedes(move.write, place.write, store) { continue }
+            if try self.words.stands(move.write.point, in: &store) { place = move }
+        }
+        return .place(place)
+    }
+
+    private func isStill(
+        _ move: MoveRecord,
+        _ current: MoveRecord,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        if current.write.point == move.write.point, current.write.index == move.write.index { return true }
+        guard try self.words.isWord(current.write.point, in: &store) else { return false }
+        return current.parent == move.parent && current.position == move.position
+    }
+
+    /// Puts an object where a move has put it; nil for where it was made.
+    private mutating func put(
+        _ object: ObjectID,
+        where move: MoveRecord?,
+        on plan: inout TransactionPlan,
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        let wanted = try WriteRefusal.from { () throws(StoreError) -> Place in
+            let parent = try move?.parent.map { above throws(StoreError) in try store.object(above).id }
+            return Place(parent: parent, position: move?.position ?? .initial)
+        }
+        if let parent = wanted.parent, try !plan.isVisible(parent, in: &state) {
+            let isAsBefore = try WriteRefusal.from { () throws(StoreError) in
+                try self.isAsBefore(try store.objectIndex(of: parent), in: &store)
+            }
+            guard isAsBefore else { return self.keep(object, .place, .parentGone, nil) }
+        }
+        if try plan.wouldCloseCycle(object, under: wanted.parent, in: &state) {
+            return self.keep(object, .place, .parentGone, nil)
+        }
+        guard self.finds(room: .move(object, wanted), of: .place, on: object, in: plan) else { return }
+        try plan.put(object, under: wanted.parent, at: wanted.position)
+    }
+
+    // MARK: - What stays
+
+    private mutating func keep(
+        _ object: ObjectID,
+        _ part: UndoReport.Part,
+        _ reason: UndoReport.Reason,
+        _ author: Introduction?
+    ) {
+        // Of an object that goes no part stays, as far as this user's edits are concerned.
+        guard !self.going.contains(object) else { return }
+        guard self.named.insert(KeptPart(object: object, part: part)).inserted else { return }
+        self.report.kept.append(UndoReport.Kept(object: object, part: part, reason: reason, author: author))
+    }
+
+    /// Leaves an object, and names the author of its last edit.
+    private mutating func keep(
+        _ object: ObjectID,
+        _ reason: UndoReport.Reason,
+        in store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        let author = try WriteRefusal.from { () throws(StoreError) -> Introduction? in
+            let operations = try self.now.operations(on: try store.objectIndex(of: object), in: &store)
+            let others = operations.filter { $0.point != self.piece.change }
+            guard let last = others.max(by: { WriteOrder.precedes($0, $1, store) }) else { return nil }
+            return store.segment(last.segment).introduction
+        }
+        self.keep(object, .object, reason, author)
+    }
+}
