@@ -177,8 +177,8 @@ extension Workspace {
     ///
     /// An action is a transaction, or what was written within ``action(by:isolation:_:)``, as an import is; or the
     /// merge of a branch. Each of its transactions is taken back by one of its own, the last first: values, places,
-    /// creations and deletions become what they would be without it. What somebody has edited since stays as it is, and
-    /// is named. Nothing that somebody else deleted comes back.
+    /// creations and deletions become what it had found. What somebody has edited since stays as it is, and is
+    /// named. Nothing that somebody else deleted comes back.
     ///
     /// On a branch, these are the actions that were done there; the main timeline stays as it is.
     ///
