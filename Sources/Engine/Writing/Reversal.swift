@@ -162,8 +162,9 @@ struct Reversal {
     ) throws(StoreError) -> Life {
         let index = try store.objectIndex(of: object)
         let (lived, left) = (try self.isAlive(index, .before, in: &store), try self.isAlive(index, .after, in: &store))
-        guard lived != left else { return .stays }
         let lives = try self.now.isAlive(index, in: &store)
+        if lived, left, lives, try self.hasKept(index, in: &store) { return .goes }
+        guard lived != left else { return .stays }
         if !lives {
             // What somebody else has deleted neither comes back nor goes by this.
             let deletion = try self.later(try self.now.deletions(of: index, in: &store), in: &store)
@@ -196,6 +197,30 @@ struct Reversal {
         } catch .compacted {
             return true
         }
+    }
+
+    /// Whether an object lives by the change alone, since somebody deleted it beside that.
+    ///
+    /// What had lost to a change comes into force by its undo.
+    private mutating func hasKept(
+        _ object: ObjectIndex,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        let deletions = Set(try self.now.deletions(of: object, in: &store))
+        guard !self.undo.isRedo, try self.later(Array(deletions), in: &store) != nil,
+            try self.now.lastRedactedWrites(on: object, in: &store).isEmpty
+        else { return false }
+        var contexts: [CausalContext] = []
+        for deletion in deletions {
+            let seen = try store.context(at: deletion.point)
+            contexts.append(CausalContext(seen: seen, author: deletion.segment, ordinal: deletion.ordinal))
+        }
+        for touch in try self.now.operations(on: object, in: &store) where !deletions.contains(touch) {
+            guard !contexts.contains(where: { $0.covers(touch) }) else { continue }
+            if self.before.view.counts(touch) { return false }
+            if !self.after.view.counts(touch), try self.words.stands(touch.point, in: &store) { return false }
+        }
+        return true
     }
 
     /// Somebody's edit of an object that came since, or beside the change.
