@@ -3,13 +3,20 @@
 /// A change that says so is a word.
 package struct UndoWords: Sendable {
     private let user: UserID
+    /// The timeline that is looked at; nil for the main one.
+    private let branch: BranchID?
     /// How far each of the user's segments counts.
     private let ends: [SegmentIndex: UInt64]
     /// The last word on each subject that was looked at; nil for none.
     private var words: [UndoSubject: UndoRecord?] = [:]
 
-    package init(of user: UserID, in history: History, _ transaction: inout some StoreTransaction) {
-        self.user = user
+    package init(
+        of user: UserID,
+        on branch: BranchID?,
+        in history: History,
+        _ transaction: inout some StoreTransaction
+    ) {
+        (self.user, self.branch) = (user, branch)
         self.ends = history.ends(in: &transaction) { $0.user == user }
     }
 
@@ -19,20 +26,20 @@ package struct UndoWords: Sendable {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         if let known = self.words[subject] { return known?.isTakenBack ?? false }
-        let last = try self.lastWord(on: subject.change, in: &transaction) { $0.subject == subject }
+        let last = try self.lastWord(on: subject.change, of: subject, in: &transaction)
         self.words[subject] = .some(last)
         return last?.isTakenBack ?? false
     }
 
-    /// Whether an edit stands for itself: it is no part of a word of the user, and the last word on its change, by
-    /// whatever way that came here, is not that it is taken back.
+    /// Whether an edit stands for itself: it is no part of a word of the user, and the last word on its change, where
+    /// that was made or as a merge has brought it here, is not that it is taken back.
     package func stands(
         _ write: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         guard transaction.segment(write.segment).introduction?.user == self.user else { return true }
         if try transaction.undo(at: write) != nil { return false }
-        return try !(self.lastWord(on: write, in: &transaction, where: { _ in true })?.isTakenBack ?? false)
+        return try !(self.lastWord(on: write, of: nil, in: &transaction)?.isTakenBack ?? false)
     }
 
     /// Whether a change is a word of the user.
@@ -44,13 +51,14 @@ package struct UndoWords: Sendable {
         return try transaction.undo(at: change) != nil
     }
 
-    /// The last word on a change, of some.
+    /// The last word on a change.
     ///
+    /// `subject`: what it is about; nil for the change where it was made, and for what merges of this timeline brought.
     /// - Complexity: O(*l* log *n*) for *l* segments with a word on it, and each that is passed by.
     private func lastWord(
         on change: SegmentPoint,
-        in transaction: inout some StoreTransaction,
-        where isWanted: (UndoRecord) -> Bool
+        of subject: UndoSubject?,
+        in transaction: inout some StoreTransaction
     ) throws(StoreError) -> UndoRecord? {
         var last: (word: UndoRecord, write: WriteReference)?
         var next = try transaction.segmentWithUndo(of: change, after: nil)
@@ -58,7 +66,9 @@ package struct UndoWords: Sendable {
             next = try transaction.segmentWithUndo(of: change, after: segment)
             guard var end = self.ends[segment] else { continue }
             while let word = try transaction.lastUndo(of: change, on: segment, upTo: end) {
-                guard isWanted(word) else {
+                let merge = word.subject.merge
+                let isHere = merge.map { transaction.progress(of: $0.segment).branch == self.branch } ?? true
+                guard subject.map({ $0 == word.subject }) ?? isHere else {
                     end = word.point.sequence - 1
                     continue
                 }

@@ -48,7 +48,7 @@ struct Reversal {
         self.before = History(try HistoryView(seen: former, in: &store))
         let latter = try store.state(at: moment, with: true, on: branch)
         self.after = History(try HistoryView(seen: latter, in: &store))
-        self.words = UndoWords(of: user, in: self.now, &store)
+        self.words = UndoWords(of: user, on: branch, in: self.now, &store)
         // Whoever asks is told of the edits that are taken back, or done again.
         let subject = undo.isRedo ? try store.undo(at: piece.change)?.subject ?? piece : piece
         let word = try store.undo(at: subject.change)
