@@ -19,11 +19,10 @@ struct Reversal {
     private var after: History
     private var words: UndoWords
     private var report: UndoReport
-    /// Objects that come and go as a whole, and those that are left as they are.
+    /// Objects that come and go as a whole.
     private var revived: [ObjectID] = []
     private var deleted: [ObjectID] = []
     private var going: Set<ObjectID> = []
-    private var left: Set<ObjectID> = []
     /// What the report names already.
     private var named: Set<KeptPart> = []
 
@@ -126,7 +125,6 @@ struct Reversal {
         in plan: TransactionPlan
     ) -> Bool {
         if plan.hasRoom(for: edit, before: self.deleted.count) { return true }
-        if part == .object { self.left.insert(object) }
         self.keep(object, part, .tooLarge, nil)
         return false
     }
@@ -143,7 +141,6 @@ struct Reversal {
             case .comes: self.revived.append(object)
             case .goes: self.deleted.append(object)
             case .isKept(let reason, let author):
-                self.left.insert(object)
                 self.keep(object, .object, reason, author)
             }
         }
@@ -281,7 +278,6 @@ struct Reversal {
                 guard full else { continue }
                 isSettled = false
                 going.remove(object)
-                self.left.insert(object)
                 try self.keep(object, .hasChildren, in: &store)
             }
         }
@@ -328,7 +324,6 @@ struct Reversal {
                 guard !hasParent else { continue }
                 isSettled = false
                 coming.remove(object)
-                self.left.insert(object)
                 try self.keep(object, .parentGone, in: &store)
             }
         }
