@@ -42,6 +42,7 @@ package struct CircleRights: Sendable {
     }
 
     private struct CountingDeviceRemoval {
+        var place: StatementPlace
         var author: ChainAuthor
         var device: DeviceID
         var keep: Set<DeviceID>
@@ -82,7 +83,7 @@ package struct CircleRights: Sendable {
             guard end > 0 else { continue }
             ends.reader = max(ends.reader, end)
             guard grant.grant.role <= .writer else { continue }
-            if let names = grant.grant.names {
+            if grant.grant.role == .writer, let names = grant.grant.names {
                 for name in names { ends.names[ExactText(name), default: 0].raise(to: end) }
             } else {
                 ends.writer = max(ends.writer, end)
@@ -90,6 +91,30 @@ package struct CircleRights: Sendable {
             if grant.grant.role == .manager { ends.manager = max(ends.manager, end) }
         }
         return ends
+    }
+
+    /// Why something may be done in a change, or may not: what is said that decides about it.
+    ///
+    /// - Complexity: as `ends(of:in:)`.
+    package func reason(
+        for need: RightNeed,
+        at change: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> RightReason {
+        let segment = change.segment
+        guard let author = ChainAuthor(of: segment, in: transaction) else { return .notGranted }
+        for removal in self.removedDevices where self.hits(removal, author) && removal.ends[segment] < change.sequence {
+            return .deviceRemoved(removal.place)
+        }
+        if author.user == self.owner { return .isOwner }
+        let grants = try self.grants(of: segment, by: author, in: &transaction).sorted { $0.grant.role < $1.grant.role }
+        let enough = grants.filter { $0.grant.allows(need) }
+        if let grant = enough.first(where: { change.sequence <= self.end(of: segment, under: $0) }) {
+            return .granted(grant.place)
+        }
+        guard let grant = enough.first else { return grants.first.map { .grantedLess($0.place) } ?? .notGranted }
+        let cutting = self.removals(of: grant).filter { $0.ends[segment] < change.sequence }
+        return cutting.min { $0.level < $1.level }.map { .removed($0.place) } ?? .notGranted
     }
 
     /// Whether a device reads the circle, as far as is known here.
@@ -112,12 +137,13 @@ package struct CircleRights: Sendable {
         _ said: [Said],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var found: [(rank: Rank, place: StatementPlace, removal: CountingDeviceRemoval)] = []
+        var found: [(rank: Rank, removal: CountingDeviceRemoval)] = []
         for said in said {
             guard case .removesDevice(let removal) = said.statement,
                 let author = ChainAuthor(of: said.place.change.segment, in: transaction)
             else { continue }
             let counting = CountingDeviceRemoval(
+                place: said.place,
                 author: author,
                 device: removal.device,
                 keep: Set(removal.keep),
@@ -125,12 +151,12 @@ package struct CircleRights: Sendable {
             )
             let hash = try transaction.hash(at: said.place.change) ?? .zero
             let rank = Rank(author, isOwner: author.user == self.owner, hash, said.place.index)
-            found.append((rank, said.place, counting))
+            found.append((rank, counting))
         }
-        for found in found.sorted(by: { $0.rank < $1.rank })
-        where found.place.change.sequence <= self.standingEnd(of: found.place.change.segment, by: found.removal.author)
-        {
-            self.removedDevices.append(found.removal)
+        for (_, removal) in found.sorted(by: { $0.rank < $1.rank }) {
+            let place = removal.place.change
+            guard place.sequence <= self.standingEnd(of: place.segment, by: removal.author) else { continue }
+            self.removedDevices.append(removal)
         }
     }
 
@@ -251,6 +277,57 @@ package struct CircleRights: Sendable {
     }
 }
 
+/// What somebody must be allowed for something.
+package enum RightNeed: Hashable, Sendable {
+    case role(Role)
+    /// To write a property of this name.
+    case write(String)
+}
+
+/// What decides whether something may be done.
+package enum RightReason: Hashable, Sendable {
+    /// The author owns the circle.
+    case isOwner
+    /// A grant that the chain names allows it.
+    case granted(StatementPlace)
+    /// A removal of the author's device, or of one that vouches for it, has cut it off.
+    case deviceRemoved(StatementPlace)
+    /// A removal of the author from the role that it needs has cut it off.
+    case removed(StatementPlace)
+    /// What is granted allows less than it needs.
+    case grantedLess(StatementPlace)
+    /// The chain names no grant to its author that counts.
+    case notGranted
+
+    /// The statement that decides; nil where none does.
+    package var statement: StatementPlace? {
+        switch self {
+        case .granted(let place), .deviceRemoved(let place), .removed(let place), .grantedLess(let place): place
+        case .isOwner, .notGranted: nil
+        }
+    }
+
+    /// Whether it may be done.
+    package var allows: Bool {
+        switch self {
+        case .isOwner, .granted: true
+        case .deviceRemoved, .removed, .grantedLess, .notGranted: false
+        }
+    }
+}
+
+extension RightsStatement.Grant {
+    fileprivate func allows(_ need: RightNeed) -> Bool {
+        switch need {
+        case .role(.reader): true
+        case .role(let role): self.role < role || self.role == role && self.names == nil
+        case .write(let name):
+            self.role < .writer
+                || self.role == .writer && (self.names?.contains { ExactText($0) == ExactText(name) } ?? true)
+        }
+    }
+}
+
 /// Where a statement is: its change, and its place there.
 package struct StatementPlace: Hashable, Sendable {
     package var change: SegmentPoint
@@ -273,8 +350,18 @@ package struct RightEnds: Hashable, Sendable {
 
     static let none = RightEnds(all: 0)
 
+    /// How far something counts that needs a right.
+    package func end(of need: RightNeed) -> UInt64 {
+        switch need {
+        case .role(.manager): self.manager
+        case .role(.writer): self.writer
+        case .role(.reader): self.reader
+        case .write(let name): self.end(writing: name)
+        }
+    }
+
     /// How far writes to a property count.
-    package func end(writing name: String) -> UInt64 {
+    func end(writing name: String) -> UInt64 {
         self.names.isEmpty ? self.writer : max(self.writer, self.names[ExactText(name)] ?? 0)
     }
 }

@@ -17,18 +17,24 @@ extension StoreTransaction {
     }
 }
 
+extension Edit {
+    /// What its author must be allowed; nil for what needs no right.
+    package var need: RightNeed? {
+        switch self {
+        case .set(_, let name, _), .unset(_, let name), .redacted(_, let name, _): .write(name)
+        case .create, .move, .delete, .erase: .role(.writer)
+        default: nil
+        }
+    }
+}
+
 extension RightEnds {
     /// How far all edits count.
     var least: UInt64 { self.writer }
 
     /// Whether an edit counts in a change with a sequence.
     func allow(_ edit: Edit, at sequence: UInt64) -> Bool {
-        switch edit {
-        case .set(_, let name, _), .unset(_, let name), .redacted(_, let name, _):
-            return sequence <= self.end(writing: name)
-        case .create, .move, .delete, .erase: return sequence <= self.writer
-        default: return true
-        }
+        edit.need.map { sequence <= self.end(of: $0) } ?? true
     }
 
     /// Whether an operation of a run counts in a change with a sequence.

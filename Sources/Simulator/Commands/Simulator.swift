@@ -9,7 +9,7 @@ struct Simulator: ParsableCommand {
         abstract: "Runs the production node in deterministic worlds, and looks for properties that do not hold.",
         subcommands: [
             RunSeedsCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, LifeCommand.self,
-            RelaysCommand.self, CostsCommand.self,
+            RelaysCommand.self, CirclesCommand.self, CostsCommand.self,
             ExploreCommand.self, HistoriesCommand.self, WorkerCommand.self, MergeWorkerCommand.self,
         ]
     )

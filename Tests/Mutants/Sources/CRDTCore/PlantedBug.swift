@@ -33,6 +33,23 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     /// What is created again has what it had before its deletion.
     case formerLifeReturns
 
+    // MARK: Rights
+
+    /// A removal cuts by time: what has an earlier stamp stays.
+    case removalCutsByTime
+    /// What comes before a fork that a removal keeps is not kept.
+    case headsEndAtForks
+    /// A grant overrides the removals by higher roles as well.
+    case anyGrantOverrides
+    /// A grant counts for chains that had begun before it.
+    case grantsReachBack
+    /// Managers remove each other.
+    case equalsRemoveEachOther
+    /// What is said in a change that waits does not count.
+    case waitingStatementsIgnored
+    /// What a late statement turns is not computed anew.
+    case lateStatementsTurnNothing
+
     // MARK: Limits
 
     /// A receiver refuses changes of sizes that a write may make.

@@ -29,8 +29,10 @@ struct HuntCommand: ParsableCommand {
     /// Histories of the merge alone for bugs of the merge: a few seconds.
     private static let historyCount: UInt64 = 40_000
     private static let historyBatch: UInt64 = 512
-    /// Plans whose changes authors by the naive model write, of two users and on branches.
-    private static let agreementCount: UInt64 = 300
+    /// Plans that authors by the naive model write, of two users, on branches or with statements about rights.
+    private static let agreementCount: UInt64 = 600
+    /// A part of the circles in which three things happen: of no common measure with any of the choices.
+    private static let circleStep = 5
 
     private func hunt() throws {
         let files = try InputFile.scenarioNames(in: self.scenarios)
@@ -74,7 +76,8 @@ struct HuntCommand: ParsableCommand {
     private func runAgreements() -> Bool {
         let agreement = MergeAgreement { MemoryStore.ofTestWorkspace }
         for seed in self.first..<self.first &+ HuntCommand.agreementCount {
-            let plan = MergePlanGenerator.plan(seed: seed, changes: 25, troubles: [.branches])
+            let trouble: MergeTroubles = seed % 2 == 0 ? .branches : .rights
+            let plan = MergePlanGenerator.plan(seed: seed, changes: 25, troubles: trouble)
             StandardOutput.write("trying \(seed)")
             do {
                 _ = try agreement.outcome(of: plan)
@@ -87,6 +90,29 @@ struct HuntCommand: ParsableCommand {
                 StandardOutput.write("found \(CheckedProperty.modelDisagrees.rawValue) \(seed) in a plan: \(message)")
                 return true
             }
+        }
+        return self.runCircles()
+    }
+
+    /// Returns whether any has found the bug.
+    private func runCircles() -> Bool {
+        for number in stride(from: 0, to: RightsHistory.count, by: HuntCommand.circleStep) {
+            StandardOutput.write("trying \(number)")
+            let history = RightsHistory(number: number)
+            var found: String?
+            let hasRun = (try? history.check { order, _ in found = found ?? order }) != nil
+            guard let order = hasRun ? found : "" else { continue }
+            let isSound = self.isSoundWithoutBug {
+                var isSound = true
+                return (try? history.check { _, _ in isSound = false }) != nil && isSound
+            }
+            guard isSound else {
+                StandardOutput.write("unsound circle \(number)")
+                continue
+            }
+            let property = CheckedProperty.modelDisagrees.rawValue
+            StandardOutput.write("found \(property) \(number) in a circle, order \(order)")
+            return true
         }
         return false
     }

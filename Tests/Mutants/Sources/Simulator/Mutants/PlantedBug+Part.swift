@@ -13,6 +13,13 @@ extension PlantedBug {
     var part: Part {
         switch self {
         case .lastArrivalWins,
+            .removalCutsByTime,
+            .headsEndAtForks,
+            .anyGrantOverrides,
+            .grantsReachBack,
+            .equalsRemoveEachOther,
+            .waitingStatementsIgnored,
+            .lateStatementsTurnNothing,
             .tieGoesToTheFirstHeard,
             .removalAlwaysLoses,
             .conflictForgotten,

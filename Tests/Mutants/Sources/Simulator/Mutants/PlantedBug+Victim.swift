@@ -27,6 +27,9 @@ extension PlantedBug {
         case .shortPositionsAccepted: Victim("P33", "S40")
         case .shortContextsAccepted: Victim("P33", "S41")
         case .tieGoesToTheFirstHeard, .removalAlwaysLoses: Victim("P17")
+        case .removalCutsByTime, .headsEndAtForks, .anyGrantOverrides, .grantsReachBack, .equalsRemoveEachOther,
+            .waitingStatementsIgnored, .lateStatementsTurnNothing:
+            Victim("P8")
         case .conflictForgotten, .conflictRowsDropped: Victim("P8", "S07")
         case .updateTimeByArrival: Victim("P3", "S03")
         case .deletionTakesUnseen: Victim("P1", "S04-delete-and-edit-with-a-crash", "S04-delete-and-edit.scn")
