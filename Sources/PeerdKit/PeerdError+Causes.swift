@@ -28,6 +28,12 @@ extension PeerdError {
                 Self.sentence(reason),
                 advice: "Check whose file it is, its permissions, and how the disk is mounted."
             )
+        case .moved(let directory):
+            self.init(
+                .storageFailed,
+                "\(directory), or the database in it, was moved or deleted while it was in use.",
+                advice: "Put it back, or open it where it is now."
+            )
         case .locked(let reason):
             self.init(.alreadyOpen, Self.sentence(reason), advice: "Wait until it has ended, or stop it.")
         case .newerSchema(let reason):

@@ -186,7 +186,7 @@ struct PreviewRun {
                 "\(path) holds no database that belongs to the keys beside it.",
                 advice: "Put the right database back beside them."
             )
-        case .diskFull, .inputOutput, .locked, .compacted: error
+        case .diskFull, .inputOutput, .moved, .locked, .compacted: error
         }
     }
 

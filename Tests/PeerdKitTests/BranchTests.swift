@@ -119,6 +119,32 @@ import Testing
         await workspace.close()
     }
 
+    @Test func `a branch that has only taken its edits back is listed where that wins`() async throws {
+        let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
+        let (edited, deleted) = try await workspace.write { transaction in
+            let ids = try (0..<2).map { _ in try transaction.create("note") }
+            for id in ids { try transaction.set(Self.title, to: "base", on: id) }
+            return (ids[0], ids[1])
+        }
+        let branch = try await workspace.createBranch(named: "try")
+        try await workspace.write { transaction in
+            try transaction.set(Self.title, to: "ours", on: edited)
+            try transaction.delete(deleted)
+        }
+        try await workspace.write(on: branch.id) { transaction in
+            for id in [edited, deleted] { try transaction.set(Self.title, to: "theirs", on: id) }
+        }
+        _ = try await workspace.undo(on: branch.id)
+        let back = MergeConflict.Kind.property(name: "title", branch: .string("base"), target: .string("ours"))
+        let expected = [
+            MergeConflict(object: edited, kind: back), MergeConflict(object: deleted, kind: .deletedOnTarget),
+        ]
+        #expect(Set(try await workspace.conflicts(merging: branch.id)) == Set(expected))
+        try await workspace.merge(branch.id)
+        for id in [edited, deleted] { #expect(try await workspace.object(id)?[Self.title] == "base") }
+        await workspace.close()
+    }
+
     @Test func `what both sides wrote is listed, also if one of them has deleted the object`() async throws {
         let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
         let ids = try await workspace.write { transaction in try (0..<2).map { _ in try transaction.create("note") } }

@@ -106,22 +106,31 @@ private final class Gate: Sendable {
         await pool.close()
     }
 
-    @Test func `a reader finds the database of its writer, whatever has its name`() async throws {
+    @Test func `nothing is read or written by the name of a directory that was moved`() async throws {
         let (parent, stranger) = (try TemporaryDirectory(), try TemporaryDirectory())
         let name = parent.path + "/data"
         var store = try SQLiteStore(directory: name, origin: Author.origin)
         try store.write { transaction throws(StoreError) in try transaction.setFact("whose", [1]) }
         let pool = ReadPool(directory: name, beside: store.committed)
-        #expect(rename(name, parent.path + "/moved") == 0)
-        do {
-            let other = try SQLiteStoreHandle(stranger)
-            try other.write { transaction throws(StoreError) in try transaction.setFact("whose", [2]) }
-            other.close()
-        }
+        let other = try SQLiteStoreHandle(stranger)
+        try other.write { transaction throws(StoreError) in try transaction.setFact("whose", [2]) }
+        let moved = parent.path + "/moved"
+        #expect(rename(name, moved) == 0)
         #expect(rename(stranger.path, name) == 0)
-        #expect(try await pool.read { try $0.fact("whose") } == [1])
+        await #expect(throws: StoreError.moved(name)) { try await pool.read { try $0.fact("whose") } }
+        #expect(throws: StoreError.moved(name)) {
+            try store.write { transaction throws(StoreError) in try transaction.setFact("whose", [3]) }
+        }
         await pool.close()
         store.close()
+        // What SQLite deletes by name when it closes a database is the stranger's log.
+        for suffix in ["-wal", "-shm"] { #expect(FileState(of: "\(name)/peerd.sqlite\(suffix)") != nil) }
+        #expect(rename(name, stranger.path) == 0)
+        #expect(try other.read { transaction throws(StoreError) in try transaction.fact("whose") } == [2])
+        other.close()
+        var found = try SQLiteStore(directory: moved, origin: Author.origin)
+        #expect(try found.read { transaction throws(StoreError) in try transaction.fact("whose") } == [1])
+        found.close()
     }
 
     @Test func `who comes when all readers are taken waits for one, or is cancelled`() async throws {

@@ -4,8 +4,11 @@ import Persistence
 /// A store that can be passed around and closed at will.
 final class SQLiteStoreHandle {
     private var store: SQLiteStore
+    /// Lives as long as the store is used.
+    private let directory: TemporaryDirectory
 
     init(_ directory: TemporaryDirectory, configuration: StoreConfiguration = StoreConfiguration()) throws {
+        self.directory = directory
         self.store = try SQLiteStore(directory: directory.path, origin: Author.origin, configuration: configuration)
     }
 

@@ -19,6 +19,7 @@ import Testing
     func `moves are ordered as in memory, whatever their stamps`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         var disk = try SQLiteStore(directory: directory.path, origin: Author.origin)
         var memory = MemoryStore(origin: Author.origin)
         // Few stamps, so that ids must break ties, and some with the highest bit, which SQLite takes for a sign.

@@ -7,7 +7,6 @@ enum OpenedFileRules {
     static let places: [String: String] = [
         "Sources/Persistence/Files/RegularFile.swift": "what the others name here, by one rule",
         "Sources/Persistence/Files/OpenFile.swift": "folders",
-        "Sources/Persistence/Files/OpenDirectory.swift": "the data directory",
         "Sources/Persistence/Store/DataDirectory.swift": "the lock file, and the directory",
         "Sources/Persistence/Database/LogFrames.swift": "the log of a database",
         "Sources/Persistence/Store/DamagedFiles.swift": "new copies, and the log of a database that is closed",

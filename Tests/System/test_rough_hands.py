@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from peerd_harness import check, invite_line, program, run_together, skip, wait_until
+from peerd_harness import CheckFailed, DaemonSocket, check, invite_line, program, run_together, skip, wait_until
 
 USAGE, WORKSPACE, BUSY, STORAGE = 2, 4, 5, 7
 NOBODY = 65_534
@@ -81,25 +81,56 @@ def test_an_invite_of_ones_own_is_refused(peer):
     peer.refused(USAGE, "join", invite_line(peer), mentions=["made the invite"])
 
 
-def test_a_directory_that_is_moved_under_its_daemon_stays_its_own(world):
+def ends_as_moved(peer):
+    """Waits until a daemon has ended because its files are not where they were."""
+    process, peer.process = peer.process, None
+    check(process.wait(10) == STORAGE, f"it ended with {process.returncode}")
+    check("was moved or deleted" in peer.log_path.read_text(), "it did not say why")
+
+
+def test_a_daemon_whose_directory_is_moved_ends_and_leaves_alone_what_comes_in_its_place(world):
     peer, other = world.founder("moved"), world.founder("other")
-    other.create("note", "title=other")
-    note = peer.create("note", "title=before")
+    home, away = peer.directory, world.root / "away"
+    ours, theirs = peer.create("note"), other.create("note")
+    for machine in (peer, other):
+        machine.start(words=["--no-http"])
+        machine.create("note", "title=while it runs")
+    files = {path.name for path in other.directory.iterdir()}
+    with DaemonSocket(peer) as socket:
+        home.rename(away)
+        other.directory.rename(home)
+        for method, path, body in (("PATCH", f"/api/objects/{ours}", {"set": {"title": "after"}}),
+                                   ("GET", "/api/doctor", None), ("GET", "/api/export", None)):
+            with pytest.raises((CheckFailed, OSError)):
+                socket.ask(method, path, body)
+    # What it would write, and delete when it ends, has the other one's names by now.
+    ends_as_moved(peer)
+    ends_as_moved(other)
+    left = {path.name for path in home.iterdir()}
+    check(left | {"socket"} == files, f"{left} of {files}")
+    peer.directory, other.directory = away, home
+    for machine, note in ((peer, ours), (other, theirs)):
+        check(len(machine.objects()) == 2 and note in machine.objects(), f"{machine.name}: {machine.objects()}")
+        machine.run("doctor")
+        machine.start(words=["--no-http"])
+        machine.run("set", note, "title=after")
+
+
+@pytest.mark.parametrize("name", [".", "peerd.sqlite", "peerd.sqlite-wal"])
+def test_a_daemon_acknowledges_nothing_once_its_files_are_deleted(peer, name):
     peer.start(words=["--no-http"])
-    moved, home = peer.directory.with_name("elsewhere"), peer.directory
-    home.rename(moved)
-    other.directory.rename(home)
-    peer.directory = moved
-    peer.run("set", note, "title=after")
-    check([item["properties"] for item in peer.objects().values()] == [{"title": "after"}], f"{peer.objects()}")
-    # The keys of the other one would open no copy of this.
-    peer.refused(STORAGE, "backup", str(world.root / "copy"), mentions=["was moved"])
-    peer.restart(words=["--no-http"])
-    copy = world.root / "copy"
-    peer.run("backup", str(copy))
-    restored = world.peer("restored")
-    restored.run("backup", "restore", str(copy))
-    check(restored.objects()[note]["properties"] == {"title": "after"}, "the backup is of another database")
+    last = peer.create("note")
+    with DaemonSocket(peer) as socket:
+        if name == ".":
+            shutil.rmtree(peer.directory)
+        else:
+            (peer.directory / name).unlink()
+        for _ in range(3):
+            with pytest.raises((CheckFailed, OSError)):
+                socket.create("note", {})
+    ends_as_moved(peer)
+    if name == "peerd.sqlite-wal":
+        check(sorted(peer.objects()) == sorted([peer.note, last]), f"what was acknowledged is gone: {peer.objects()}")
 
 
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: os.truncate(path, 0)], ids=["deleted", "emptied"])

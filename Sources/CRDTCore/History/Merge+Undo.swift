@@ -55,9 +55,6 @@ extension Merge {
     }
 
     /// Notes what a change says that it takes back, if it is about an earlier change of its own user.
-    ///
-    /// A word about what another device has written counts only if edits come with it: one that does nothing would have
-    /// that device's next undo go a step too far.
     /// - Complexity: O(log *n*).
     func noteUndo(
         by change: Change,
@@ -94,9 +91,6 @@ extension Merge {
         }
         let doer = transaction.segment(action.segment).introduction?.device
         guard scope.contains(doer), try scope.contains(label: transaction.label(at: action)) else { return }
-        if doer != device {
-            guard run.operations[change.operationRange].contains(where: { $0.kind.isEdit }) else { return }
-        }
         var next: SegmentPoint?
         if let named = undo.next { next = try self.place(named, author, seenBy: point, in: &transaction) }
         let record = UndoRecord(

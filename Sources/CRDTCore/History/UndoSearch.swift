@@ -143,7 +143,7 @@ private struct UndoSearch {
         var ends = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
         ends = ends.filter { transaction.progress(of: $0.key).branch == branch }
         self.ends = ends
-        self.words = UndoWords(of: author.user, on: branch, in: history, &transaction)
+        self.words = UndoWords(of: author.user, askedBy: author.device, on: branch, in: history, &transaction)
         for (segment, sequence) in ends {
             try self.add(SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
         }

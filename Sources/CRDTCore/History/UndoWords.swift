@@ -3,6 +3,8 @@
 /// A change that says so is a word.
 package struct UndoWords: Sendable {
     private let user: UserID
+    /// The device that asks; nil if none of them is.
+    private let device: DeviceID?
     /// The timeline that is looked at; nil for the main one.
     private let branch: BranchID?
     /// How far each of the user's segments counts.
@@ -12,11 +14,12 @@ package struct UndoWords: Sendable {
 
     package init(
         of user: UserID,
+        askedBy device: DeviceID? = nil,
         on branch: BranchID?,
         in history: History,
         _ transaction: inout some StoreTransaction
     ) {
-        (self.user, self.branch) = (user, branch)
+        (self.user, self.device, self.branch) = (user, device, branch)
         self.ends = history.ends(in: &transaction) { $0.user == user }
     }
 
@@ -68,7 +71,7 @@ package struct UndoWords: Sendable {
             while let word = try transaction.lastUndo(of: change, on: segment, upTo: end) {
                 let merge = word.subject.merge
                 let isHere = merge.map { transaction.progress(of: $0.segment).branch == self.branch } ?? true
-                guard subject.map({ $0 == word.subject }) ?? isHere else {
+                guard subject.map({ $0 == word.subject }) ?? isHere, try self.hears(word, in: &transaction) else {
                     end = word.point.sequence - 1
                     continue
                 }
@@ -78,6 +81,22 @@ package struct UndoWords: Sendable {
             }
         }
         return last?.word
+    }
+
+    /// Whether a word has anything to say to the device that asks.
+    ///
+    /// One that changed nothing about what another device has done says something to its own author alone, who goes on
+    /// behind that. A member would move the undo of others by it.
+    private func hears(
+        _ word: UndoRecord,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        let speaker = transaction.segment(word.point.segment).introduction?.device
+        let doer = transaction.segment(word.action.segment).introduction?.device
+        if speaker == doer || speaker == self.device { return true }
+        var edit = try transaction.firstOperation(of: word.point)
+        edit.index += 1
+        return try transaction.edit(edit)?.object != nil
     }
 
     /// The actions that were done again in other scopes since an undo or redo.

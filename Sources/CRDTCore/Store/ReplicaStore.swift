@@ -10,6 +10,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case damaged(String)
     /// The file may not be written, or is not the right one.
     case unavailable(String)
+    /// The directory of this path, or its database, was moved or deleted while it is open.
+    case moved(String)
     /// Another process holds the directory, or the right to write; it gives it free sooner or later.
     case locked(String)
     /// The file was written by a newer program.

@@ -23,6 +23,12 @@ struct Reversal {
     private var revived: [ObjectID] = []
     private var deleted: [ObjectID] = []
     private var going: Set<ObjectID> = []
+    /// Objects that are gone and stay so, whatever they get back.
+    private var gone: Set<ObjectID> = []
+    /// Those of them that nothing keeps in sight.
+    private var hidden: Set<ObjectID> = []
+    /// Objects about whose life the change was, and that are left to somebody else.
+    private var left: Set<ObjectID> = []
     /// What the report names already.
     private var named: Set<KeptPart> = []
 
@@ -110,10 +116,12 @@ struct Reversal {
         }
         // Before values, which can fill a change.
         for object in self.moved { try self.restorePlace(of: object, on: &plan, in: &state, &store) }
+        try self.restoreDisplaced(on: &plan, in: &state, &store)
         for (object, name) in self.properties { try self.restore(name, of: object, on: &plan, in: &state, &store) }
         // Last, so that they cover what was written before; everything before has left them room.
-        for object in self.deleted { try plan.deleteAlone(object) }
-        self.report.hasEffect = plan.edits.contains { $0.object != nil }
+        let written = Set(plan.edits.compactMap(\.object))
+        for object in self.deleted + self.gone.intersection(written).sorted() { try plan.deleteAlone(object) }
+        self.report.hasEffect = written.union(self.deleted).contains { !self.hidden.contains($0) }
         return self.report
     }
 
@@ -124,7 +132,7 @@ struct Reversal {
         on object: ObjectID,
         in plan: TransactionPlan
     ) -> Bool {
-        if plan.hasRoom(for: edit, before: self.deleted.count) { return true }
+        if plan.hasRoom(for: edit, before: self.deleted.count + self.gone.count) { return true }
         self.keep(object, part, .tooLarge, nil)
         return false
     }
@@ -141,6 +149,7 @@ struct Reversal {
             case .comes: self.revived.append(object)
             case .goes: self.deleted.append(object)
             case .isKept(let reason, let author):
+                self.left.insert(object)
                 self.keep(object, .object, reason, author)
             }
         }
@@ -249,54 +258,74 @@ struct Reversal {
         return last
     }
 
+    /// Some objects without those that stay as they are beside the rest.
+    private static func settle(
+        _ objects: [ObjectID],
+        _ stays: (ObjectID, _ rest: Set<ObjectID>) throws(StoreError) -> Bool
+    ) throws(WriteRefusal) -> (rest: [ObjectID], spared: [ObjectID]) {
+        var (rest, spared, order) = (Set(objects), [ObjectID](), objects)
+        var isSettled = false
+        while !isSettled {
+            isSettled = true
+            for object in order where rest.contains(object) {
+                guard try WriteRefusal.from({ () throws(StoreError) in try stays(object, rest) }) else { continue }
+                isSettled = false
+                rest.remove(object)
+                spared.append(object)
+            }
+            // What is spared may spare what is above or below it: both ways in turn, few rounds are enough.
+            order.reverse()
+        }
+        return (objects.filter { rest.contains($0) }, spared)
+    }
+
     /// What somebody has put something into stays.
     private mutating func spareFullFolders(
         in state: inout some StateReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        var going = Set(self.deleted)
         let moved = Set(self.moved)
-        var isSettled = false
-        while !isSettled {
-            isSettled = true
-            for object in self.deleted where going.contains(object) {
-                let full = try WriteRefusal.from { () throws(StoreError) -> Bool in
-                    let parent = try store.objectIndex(of: object)
-                    for child in try state.children(of: parent) {
-                        let record = try state.object(child)
-                        guard record.isVisible, !going.contains(record.id) else { continue }
-                        if moved.contains(record.id), case .place(let move) = try self.found(record.id, in: &store),
-                            move?.parent != parent
-                        {
-                            continue
-                        }
-                        if try self.isSpared(child, below: parent, in: &store) { continue }
+        let (rest, full) = try Self.settle(self.deleted) { object, going throws(StoreError) in
+            // What only shows because of something below it keeps nothing by itself.
+            var folders = [try store.objectIndex(of: object)]
+            while let folder = folders.popLast() {
+                for child in try state.children(of: folder) {
+                    let record = try state.object(child)
+                    guard record.isVisible, !going.contains(record.id) else { continue }
+                    if moved.contains(record.id), case .place(let move) = try self.found(record.id, in: &store),
+                        move?.parent != folder
+                    {
+                        continue
+                    }
+                    if try !self.now.isAlive(child, in: &store) {
+                        folders.append(child)
+                    } else if try !self.isSpared(child, below: folder, in: &store) {
                         return true
                     }
-                    return false
                 }
-                guard full else { continue }
-                isSettled = false
-                going.remove(object)
-                try self.keep(object, .hasChildren, in: &store)
             }
+            return false
         }
-        self.deleted.removeAll { !going.contains($0) }
-        self.going = going
+        for object in full { try self.keep(object, .hasChildren, in: &store) }
+        (self.deleted, self.going) = (rest, Set(rest))
     }
 
-    /// Whether a child keeps nothing in place above it: it stood there before, or the same merge had brought it, and it
-    /// goes with another part of that.
+    /// Whether a child keeps nothing in place above it: it stood there before, or the same merge had brought it there,
+    /// and it goes with another part of that.
     private mutating func isSpared(
         _ child: ObjectIndex,
         below parent: ObjectIndex,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        if try self.isAlive(child, .before, in: &store) {
-            return try self.before.place(of: child, in: &store).parent == parent
+        guard try self.isAlive(child, .before, in: &store) else {
+            guard self.piece.merge != nil, try self.isAlive(child, .after, in: &store) else { return false }
+            return try self.laterTouch(of: child, in: &store) == nil
         }
-        guard self.piece.merge != nil, try self.isAlive(child, .after, in: &store) else { return false }
-        return try self.laterTouch(of: child, in: &store) == nil
+        if try self.before.place(of: child, in: &store).parent == parent { return true }
+        guard self.piece.merge != nil, let left = try self.after.lastMove(of: child, in: &store),
+            !self.before.view.counts(left.write), let current = try self.now.lastMove(of: child, in: &store)
+        else { return false }
+        return try self.isStill(left, current, in: &store)
     }
 
     /// What would bring a folder back that somebody else has deleted stays deleted.
@@ -304,40 +333,34 @@ struct Reversal {
         in state: inout some StateReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        var coming = Set(self.revived)
         let moved = Set(self.moved)
-        var isSettled = false
-        while !isSettled {
-            isSettled = true
-            for object in self.revived where coming.contains(object) {
-                let hasParent = try WriteRefusal.from { () throws(StoreError) -> Bool in
-                    // It may have been made anew elsewhere while it was gone.
-                    var parent = try state.object(try store.objectIndex(of: object)).parent
-                    if moved.contains(object), case .place(let move) = try self.found(object, in: &store) {
-                        parent = move?.parent
-                    }
-                    guard let parent else { return true }
-                    let record = try state.object(parent)
-                    if record.isVisible || coming.contains(record.id) { return true }
-                    return try self.isAsBefore(parent, in: &store)
-                }
-                guard !hasParent else { continue }
-                isSettled = false
-                coming.remove(object)
-                try self.keep(object, .parentGone, in: &store)
+        let (rest, orphans) = try Self.settle(self.revived) { object, coming throws(StoreError) in
+            // It may have been made anew elsewhere while it was gone.
+            var parent = try state.object(try store.objectIndex(of: object)).parent
+            if moved.contains(object), case .place(let move) = try self.found(object, in: &store) {
+                parent = move?.parent
             }
+            guard let parent else { return false }
+            let record = try state.object(parent)
+            if record.isVisible || coming.contains(record.id) { return false }
+            return try !self.isAsBefore(parent, in: &store)
         }
-        self.revived.removeAll { !coming.contains($0) }
+        for object in orphans { try self.keep(object, .parentGone, in: &store) }
+        self.revived = rest
     }
 
-    /// Whether an object that does not show had not shown before either, and nobody has edited it since.
+    /// Whether an object that is gone was so before, be it that something below it kept it in sight, and no edit of it
+    /// since stands; or the same merge had brought its deletion, and it comes with another part of that.
     private mutating func isAsBefore(
         _ object: ObjectIndex,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        guard try !self.isAlive(object, .before, in: &store) else { return false }
-        for write in try self.now.operations(on: object, in: &store) where !self.before.view.counts(write) {
-            guard try self.words.isWord(write.point, in: &store) else { return false }
+        guard try !self.isAlive(object, .before, in: &store) else {
+            guard self.piece.merge != nil, try !self.isAlive(object, .after, in: &store) else { return false }
+            return try self.later(try self.now.deletions(of: object, in: &store), in: &store) == nil
+        }
+        for write in try self.now.operations(on: object, in: &store) where !self.after.view.counts(write) {
+            if try self.words.stands(write.point, in: &store) { return false }
         }
         return true
     }
@@ -369,16 +392,28 @@ struct Reversal {
         return found
     }
 
-    /// Whether an object may be edited: it shows, or it goes.
+    /// Whether an object gets back what it had: it lives, or it goes, or it was deleted by another change.
     ///
-    /// The undo itself deletes what goes, after the edits.
-    private func takesEdits(
+    /// Whoever takes that back finds it as it should be. The undo itself deletes what does not live, after the edits,
+    /// which would bring it back; also where something below it keeps it in sight.
+    private mutating func takesEdits(
         _ object: ObjectID,
         on plan: TransactionPlan,
-        in state: inout some StateReading
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
     ) throws(WriteRefusal) -> Bool {
-        if self.going.contains(object) { return true }
-        return try plan.isVisible(object, in: &state)
+        if self.going.contains(object) || self.gone.contains(object) { return true }
+        let isAlive = try WriteRefusal.from { () throws(StoreError) in
+            try self.now.isAlive(try store.objectIndex(of: object), in: &store)
+        }
+        if isAlive || plan.revives(object) { return true }
+        if try !plan.isVisible(object, in: &state) {
+            try self.keep(object, .deleted, in: &store)
+            self.hidden.insert(object)
+        }
+        guard !self.left.contains(object) else { return false }
+        self.gone.insert(object)
+        return true
     }
 
     private mutating func restore(
@@ -388,9 +423,7 @@ struct Reversal {
         in state: inout some StateReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        guard try self.takesEdits(object, on: plan, in: &state) else {
-            return try self.keep(object, .deleted, in: &store)
-        }
+        guard try self.takesEdits(object, on: plan, in: &state, &store) else { return }
         let found = try WriteRefusal.from { () throws(StoreError) -> Found in
             do throws(StoreError) {
                 return try self.found(name, of: object, in: &store)
@@ -502,9 +535,7 @@ struct Reversal {
         in state: inout some StateReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        guard try self.takesEdits(object, on: plan, in: &state) else {
-            return try self.keep(object, .deleted, in: &store)
-        }
+        guard try self.takesEdits(object, on: plan, in: &state, &store) else { return }
         switch try WriteRefusal.from({ () throws(StoreError) in try self.found(object, in: &store) }) {
         case .nothing: break
         case .edited(let segment): self.keep(object, .place, .edited, store.segment(segment).introduction)
@@ -526,22 +557,64 @@ struct Reversal {
         let index = try store.objectIndex(of: object)
         let moves = try self.now.moves(of: index, in: &store).filter(\.isEffective)
         let current = moves.max { WriteOrder.precedes($0.write, $1.write, store) }
-        guard let current, let left = try self.after.lastMove(of: index, in: &store),
-            !self.before.view.counts(left.write)
-        else { return .nothing }
         let former = try self.before.lastMove(of: index, in: &store)
+        guard let current, let left = try self.after.lastMove(of: index, in: &store), left.write != former?.write
+        else { return .nothing }
         guard try self.isStill(left, current, in: &store) else {
             if let former, try self.isStill(former, current, in: &store) { return .nothing }
             return .edited(current.write.segment)
         }
-        if self.undo.isRedo { return .place(former) }
         var place = former
-        for move in moves where !self.after.view.counts(move.write) {
+        for move in moves where !self.undo.isRedo && !self.after.view.counts(move.write) {
             guard WriteOrder.precedes(move.write, left.write, store) else { continue }
             if let place, WriteOrder.precedes(move.write, place.write, store) { continue }
             if try self.words.stands(move.write.point, in: &store) { place = move }
         }
+        // What was nowhere before has no place to go back to, whoever keeps it in sight.
+        if place == nil, try !self.isAlive(index, .before, in: &store) { return .nothing }
         return .place(place)
+    }
+
+    /// Puts back what the merge has displaced and not moved: its own last move would close a cycle with what that had
+    /// brought, and has no effect.
+    ///
+    /// What cannot go back yet does with another change of the merge. All of it stands above what was moved.
+    /// - Complexity: O(*d*) in all that is above, beside the moves of each.
+    private mutating func restoreDisplaced(
+        on plan: inout TransactionPlan,
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        guard self.piece.merge != nil else { return }
+        var seen = Set(self.moved)
+        for object in self.moved {
+            var next = try WriteRefusal.from { () throws(StoreError) in try self.above(object, in: &store) }
+            while let above = next, seen.insert(above).inserted {
+                next = try WriteRefusal.from { () throws(StoreError) in try self.above(above, in: &store) }
+                let found = try WriteRefusal.from { () throws(StoreError) -> FoundPlace in
+                    let left = try self.after.lastMove(of: try store.objectIndex(of: above), in: &store)
+                    let isMoved = left.map { !self.before.view.counts($0.write) } ?? false
+                    return isMoved ? .nothing : try self.found(above, in: &store)
+                }
+                guard case .place(let move) = found, try plan.isVisible(above, in: &state) else { continue }
+                let place = try Self.place(of: move, in: &store)
+                if let parent = place.parent, try !plan.isVisible(parent, in: &state) { continue }
+                guard try !plan.wouldCloseCycle(above, under: place.parent, in: &state),
+                    try self.takesEdits(above, on: plan, in: &state, &store),
+                    self.finds(room: .move(above, place), of: .place, on: above, in: plan)
+                else { continue }
+                try plan.put(above, under: place.parent, at: place.position)
+            }
+        }
+    }
+
+    /// What an object stood in that the merge had left.
+    private mutating func above(
+        _ object: ObjectID,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> ObjectID? {
+        let parent = try self.after.place(of: try store.objectIndex(of: object), in: &store).parent
+        return try parent.map { parent throws(StoreError) in try store.object(parent).id }
     }
 
     private func isStill(
@@ -554,6 +627,17 @@ struct Reversal {
         return current.parent == move.parent && current.position == move.position
     }
 
+    /// Where a move has put something; nil for where it was made.
+    private static func place(
+        of move: MoveRecord?,
+        in store: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Place {
+        try WriteRefusal.from { () throws(StoreError) -> Place in
+            let parent = try move?.parent.map { above throws(StoreError) in try store.object(above).id }
+            return Place(parent: parent, position: move?.position ?? .initial)
+        }
+    }
+
     /// Puts an object where a move has put it; nil for where it was made.
     private mutating func put(
         _ object: ObjectID,
@@ -562,10 +646,7 @@ struct Reversal {
         in state: inout some StateReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        let wanted = try WriteRefusal.from { () throws(StoreError) -> Place in
-            let parent = try move?.parent.map { above throws(StoreError) in try store.object(above).id }
-            return Place(parent: parent, position: move?.position ?? .initial)
-        }
+        let wanted = try Self.place(of: move, in: &store)
         if let parent = wanted.parent, try !plan.isVisible(parent, in: &state) {
             let isAsBefore = try WriteRefusal.from { () throws(StoreError) in
                 try self.isAsBefore(try store.objectIndex(of: parent), in: &store)

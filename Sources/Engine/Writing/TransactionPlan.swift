@@ -176,6 +176,9 @@ struct TransactionPlan {
         self.deleted.remove(object)
     }
 
+    /// Whether this transaction has made an object live, or written to it.
+    func revives(_ object: ObjectID) -> Bool { self.living.contains(object) }
+
     /// Deletes one object, and nothing below it.
     mutating func deleteAlone(_ object: ObjectID) throws(WriteRefusal) {
         try self.append(.delete(object))

@@ -2,6 +2,7 @@ internal import CRDTCore
 internal import Foundation
 internal import NIOHTTP1
 internal import PeerdKit
+internal import Persistence
 
 /// Backups of the data directory.
 ///

@@ -67,7 +67,7 @@ struct BackupRestore {
                 )
             case .damaged, .unavailable:
                 throw BackupFailure.damaged(self.path, "what it holds is not a database of peerd")
-            case .diskFull, .inputOutput, .locked, .compacted: throw PeerdError(error)
+            case .diskFull, .inputOutput, .moved, .locked, .compacted: throw PeerdError(error)
             }
         }
     }

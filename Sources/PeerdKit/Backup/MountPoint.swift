@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Persistence
 
 /// Where file systems begin.
 enum MountPoint {

@@ -82,8 +82,8 @@ private struct BackupWork: Sendable {
         guard identity.device == self.device else {
             throw PeerdError(
                 .storageFailed,
-                "\(self.paths.keys) has the keys of another machine: the directory was moved while it is in use.",
-                advice: "Start the daemon anew where it is now."
+                "\(self.paths.keys) has the keys of another machine.",
+                advice: "Put those of this one back, from a backup of it."
             )
         }
         let manifest = BackupManifest(

@@ -47,23 +47,23 @@ extension Workspace {
             let touched = try transaction.objects(between: base, and: sides.0)
                 .intersection(try transaction.objects(between: base, and: sides.1))
             var before = try Self.state(base, of: &transaction)
-            var theirs = try Self.state(sides.0, of: &transaction)
-            var ours = try Self.state(sides.1, of: &transaction)
+            var theirs = try Timeline(sides.0, since: base, of: &transaction)
+            var ours = try Timeline(sides.1, since: base, of: &transaction)
             var found: [MergeConflict] = []
             for index in touched {
-                let id = try transaction.look(at: index) { $0.id }
-                found += MergeConflict.all(
-                    of: id,
-                    before: try Side(of: index, in: &before),
-                    branch: try Side(of: index, in: &theirs),
-                    target: try Side(of: index, in: &ours)
+                found += try MergeConflict.all(
+                    of: index,
+                    wasThere: try before.object(index).isVisible,
+                    &theirs,
+                    &ours,
+                    in: &transaction
                 )
             }
             return found.sorted { ($0.object, $0.kind.rank, $0.kind.name) < ($1.object, $1.kind.rank, $1.kind.name) }
         }
     }
 
-    private static func state(
+    fileprivate static func state(
         _ seen: SeenSegments,
         of transaction: inout SQLiteTransaction
     ) throws(StoreError) -> HistoryState<SQLiteTransaction> {
@@ -80,7 +80,49 @@ extension Workspace {
     }
 }
 
-/// An object on one timeline, or where two parted: what it has, whether it shows or not.
+/// One of two timelines, and what was done there since they parted.
+private struct Timeline {
+    var state: HistoryState<SQLiteTransaction>
+    private var history: History
+    private let base: SeenSegments
+
+    init(_ seen: SeenSegments, since base: SeenSegments, of transaction: inout SQLiteTransaction) throws(StoreError) {
+        self.state = try Workspace.state(seen, of: &transaction)
+        self.history = History(try HistoryView(seen: seen, in: &transaction))
+        self.base = base
+    }
+
+    private func isNew(_ write: WriteReference) -> Bool { write.sequence > self.base[write.segment] }
+
+    /// Whether the value of a property was written here, be it the one that was there before.
+    ///
+    /// A write that was dropped since is one.
+    mutating func wrote(
+        _ name: ExactText,
+        of index: ObjectIndex,
+        in transaction: inout SQLiteTransaction
+    ) throws(StoreError) -> Bool {
+        guard let number = try transaction.existingNameIndex(of: name.text) else { return false }
+        let key = RegisterKey(object: index, name: number)
+        do throws(StoreError) {
+            return try self.history.lastWrite(at: key, in: &transaction).map { self.isNew($0) } ?? false
+        } catch .compacted {
+            return true
+        }
+    }
+
+    /// Whether the object was put here where it is.
+    mutating func moved(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws(StoreError) -> Bool {
+        try self.history.lastMove(of: index, in: &transaction).map { self.isNew($0.write) } ?? false
+    }
+
+    /// Whether anything was done to the object here.
+    mutating func edited(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws(StoreError) -> Bool {
+        try self.history.operations(on: index, in: &transaction).contains { self.isNew($0) }
+    }
+}
+
+/// An object on one timeline: what it has, whether it shows or not.
 private struct Side {
     let shows: Bool
     let properties: [ExactText: Value]
@@ -97,34 +139,43 @@ private struct Side {
         self.properties = try StateExport.properties(of: index, in: &state)
         self.missing = Set(try state.missingProperties(of: index).map { ExactText($0) })
     }
-
-    /// Whether another side has it otherwise.
-    func differs(from other: Side) -> Bool {
-        self.properties != other.properties || self.parent != other.parent || self.position != other.position
-    }
 }
 
 extension MergeConflict {
-    fileprivate static func all(of id: ObjectID, before: Side, branch: Side, target: Side) -> [MergeConflict] {
-        guard branch.shows || target.shows else { return [] }
+    /// What two timelines have done to an object, where a merge takes what one of them has done.
+    ///
+    /// Writes compete, not values: that a timeline has written what was there before wins over the other side, too.
+    fileprivate static func all(
+        of index: ObjectIndex,
+        wasThere: Bool,
+        _ branch: inout Timeline,
+        _ target: inout Timeline,
+        in transaction: inout SQLiteTransaction
+    ) throws(StoreError) -> [MergeConflict] {
+        let id = try transaction.look(at: index) { $0.id }
+        let (theirs, ours) = (try Side(of: index, in: &branch.state), try Side(of: index, in: &target.state))
+        guard theirs.shows || ours.shows else { return [] }
         var found: [MergeConflict] = []
-        if branch.shows != target.shows {
-            let edited = branch.shows ? branch : target
-            guard before.shows, edited.differs(from: before) else { return [] }
-            found.append(MergeConflict(object: id, kind: branch.shows ? .deletedOnTarget : .deletedOnBranch))
+        if theirs.shows != ours.shows {
+            let isEdited =
+                try theirs.shows
+                ? branch.edited(index, in: &transaction) : target.edited(index, in: &transaction)
+            guard wasThere, isEdited else { return [] }
+            found.append(MergeConflict(object: id, kind: theirs.shows ? .deletedOnTarget : .deletedOnBranch))
         }
         // What was written before a deletion competes, too.
-        let names = Set(before.properties.keys).union(branch.properties.keys).union(target.properties.keys)
-        for name in names.subtracting(branch.missing).subtracting(target.missing).sorted() {
-            let (old, theirs, ours) = (before.properties[name], branch.properties[name], target.properties[name])
-            guard theirs != ours, theirs != old, ours != old else { continue }
-            found.append(MergeConflict(object: id, kind: .property(name: name.text, branch: theirs, target: ours)))
+        let names = Set(theirs.properties.keys).union(ours.properties.keys)
+        for name in names.subtracting(theirs.missing).subtracting(ours.missing).sorted() {
+            let (value, own) = (theirs.properties[name], ours.properties[name])
+            guard value != own, try branch.wrote(name, of: index, in: &transaction),
+                try target.wrote(name, of: index, in: &transaction)
+            else { continue }
+            found.append(MergeConflict(object: id, kind: .property(name: name.text, branch: value, target: own)))
         }
-        let isBranchMoved = branch.parent != before.parent || branch.position != before.position
-        let isTargetMoved = target.parent != before.parent || target.position != before.position
-        let isApart = branch.parent != target.parent || branch.position != target.position
-        if isApart, isBranchMoved, isTargetMoved {
-            found.append(MergeConflict(object: id, kind: .place(branch: branch.parent, target: target.parent)))
+        if theirs.parent != ours.parent || theirs.position != ours.position,
+            try branch.moved(index, in: &transaction), try target.moved(index, in: &transaction)
+        {
+            found.append(MergeConflict(object: id, kind: .place(branch: theirs.parent, target: ours.parent)))
         }
         return found
     }

@@ -57,6 +57,8 @@ extension Workspace {
         try self.requireOpen()
         diagnosis.checkFiles(self.paths)
         try await diagnosis.checkContent(nil, self.readers, of: self.paths, progress)
+        // What was looked at would be of two workspaces.
+        try self.requirePlace()
         return diagnosis
     }
 }

@@ -107,13 +107,21 @@ public struct UndoneAction: Hashable, Sendable {
     /// What stays as it is, the first 1,000 parts; empty if all of the action was taken back, or done again.
     public private(set) var kept: [Kept] = []
     /// The number of all of them.
-    public private(set) var keptCount = 0
+    public var keptCount: Int { self.keptParts.count }
     /// Tells whether anything changed: everything may stay, or be what it should be already.
     public private(set) var hasEffect = false
     /// Tells whether it was the merge of a branch: only a redo brings back what that had brought, and no other merge.
     public let isMerge: Bool
     /// The number of its transactions that are left, since something else was done meanwhile.
     public fileprivate(set) var leftCount = 0
+
+    /// Several changes of the action may be about one part.
+    private var keptParts: Set<KeptPart> = []
+
+    private struct KeptPart: Hashable {
+        let object: ObjectID
+        let part: Kept.Part
+    }
 
     private static let namedCountMax = 1000
 
@@ -128,14 +136,14 @@ public struct UndoneAction: Hashable, Sendable {
         self.transactionCount += 1
         self.hasEffect = self.hasEffect || report.hasEffect
         self.editCount += report.edits.count
-        self.keptCount += report.kept.count
         for edit in report.edits.prefix(Self.namedCountMax - self.edits.count) {
             self.edits.append(
                 Edit(object: edit.object, action: LogEntry.Action(edit), isUndo: report.isUndo)
             )
         }
-        for kept in report.kept.prefix(Self.namedCountMax - self.kept.count) {
-            self.kept.append(Kept(kept, readBy: device))
+        for kept in report.kept.lazy.map({ Kept($0, readBy: device) }) {
+            let isNew = self.keptParts.insert(KeptPart(object: kept.object, part: kept.part)).inserted
+            if isNew, self.kept.count < Self.namedCountMax { self.kept.append(kept) }
         }
     }
 }

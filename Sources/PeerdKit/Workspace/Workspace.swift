@@ -210,6 +210,18 @@ public final class Workspace: Sendable {
         guard self.isOpen else {
             throw PeerdError(.closed, "\(self.paths.directory) has been closed.", advice: "Open it again.")
         }
+        try self.requirePlace()
+    }
+
+    /// Throws if the directory was moved or deleted since it was opened for writing.
+    ///
+    /// What has its path by now may be another workspace, with its own keys and settings.
+    package func requirePlace() throws(PeerdError) {
+        do throws(StoreError) {
+            try self.readers.requirePlace()
+        } catch {
+            throw PeerdError(error)
+        }
     }
 
     private static func check(_ name: String) throws {

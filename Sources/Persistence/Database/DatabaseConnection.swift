@@ -26,6 +26,12 @@ final class DatabaseConnection {
 
     deinit { self.close() }
 
+    /// Has SQLite delete no files when the connection is closed.
+    func keepLog() {
+        var isKept: Int32 = 1
+        sqlite3_file_control(self.database, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
+    }
+
     /// Closes the connection, for good.
     ///
     /// SQLite refuses this only as long as a statement or a copy is not finalized, which is an error of this program.

@@ -4,7 +4,9 @@ import Glibc
 /// The open database of a directory: a connection, with the statements of the hot path on it.
 final class DatabaseFile {
     /// Nil for a database in a virtual file system, which has no directory to lock.
-    let directory: DataDirectory?
+    private let directory: DataDirectory?
+    /// Where it was opened; nil for a database in a virtual file system, and for one that nobody needs later.
+    let place: DatabasePlace?
     /// Whether the last process that had the database did not end in order.
     let endedUncleanly: Bool
     let path: String
@@ -49,6 +51,8 @@ final class DatabaseFile {
         self.connection = connection
         self.statements = StatementCache(connection: connection)
         self.origin = stored
+        // What nobody needs later may have lost its names already.
+        self.place = configuration.waitsForDisk ? DatabasePlace(directory: path, database: self.path) : nil
         guard origin == nil || origin == stored else {
             self.close()
             throw .unavailable("The database \(self.path) belongs to another workspace.")
@@ -62,7 +66,7 @@ final class DatabaseFile {
         origin: Hash256,
         configuration: StoreConfiguration
     ) throws(StoreError) {
-        self.directory = nil
+        (self.directory, self.place) = (nil, nil)
         self.endedUncleanly = virtual.endedUncleanly
         self.path = virtual.uri
         let (connection, stored) = try DatabaseFile.open(
@@ -87,6 +91,8 @@ final class DatabaseFile {
         guard self.isOpen else { return }
         self.isOpen = false
         self.statements.finalizeAll()
+        // SQLite would delete what has the name of the log, and of its index, by now.
+        if self.place?.isKept == false { self.connection.keepLog() }
         self.connection.close()
         self.directory?.release()
     }

@@ -15,12 +15,10 @@ package final class CommittedSegments: Sendable {
     }
 
     private let content = Mutex(Content())
-    /// The directory of the store; nil if it has none.
-    ///
-    /// A reader that is opened later would find another database by its name if it was moved meanwhile.
-    let directory: OpenDirectory?
+    /// Where the store is; nil if it has no place that could be lost.
+    let place: DatabasePlace?
 
-    init(of directory: OpenDirectory?) { self.directory = directory }
+    init(at place: DatabasePlace?) { self.place = place }
 
     /// Called before a commit, which others may see at any time from then on.
     func willCommit() {

@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 import Synchronization
 
 /// Connections that read a database beside the one that writes it, in this process or another.
@@ -27,9 +27,12 @@ package final class ReadPool: Sendable {
         configuration: StoreConfiguration = StoreConfiguration()
     ) {
         self.committed = committed
-        self.path = (committed?.directory?.path ?? directory) + "/" + SQLiteStore.fileName
+        self.path = directory + "/" + SQLiteStore.fileName
         self.configuration = configuration
     }
+
+    /// Throws ``StoreError/moved(_:)`` if the database of the store in this process is not in its place any more.
+    package func requirePlace() throws(StoreError) { try self.committed?.place?.require() }
 
     /// Reads the last state that is committed when a reader is free.
     ///
@@ -88,8 +91,16 @@ package final class ReadPool: Sendable {
             throw Self.closed
         }
         do {
-            return try self.idle.withLock { $0.popLast() }
-                ?? PoolReader(path: self.path, self.committed, configuration: self.configuration)
+            if let reader = self.idle.withLock({ $0.popLast() }) { return reader }
+            let reader = try PoolReader(path: self.path, self.committed, configuration: self.configuration)
+            // Opened by its name, it could be another database.
+            do {
+                try self.requirePlace()
+            } catch {
+                reader.close()
+                throw error
+            }
+            return reader
         } catch {
             self.turns.end()
             throw error

@@ -7,8 +7,6 @@ import Glibc
 /// found there on opening tells of an unclean end.
 final class DataDirectory {
     let path: String
-    /// The same for those who open something in it later.
-    let opened: OpenDirectory
     /// Whether the last process that had the directory did not end in order.
     let endedUncleanly: Bool
     private let lock: RegularFile
@@ -23,7 +21,6 @@ final class DataDirectory {
     /// `waitsForDisk`: false for a copy that nobody needs after a power cut.
     init(path: String, waitsForDisk: Bool) throws(StoreError) {
         try DataDirectory.create(path)
-        guard let opened = OpenDirectory(path) else { throw DataDirectory.failure("\(path) cannot be opened") }
         let lockPath = path + "/" + DataDirectory.lockFileName
         try DataDirectory.requireRegular(lockPath)
         let lock = try DataDirectory.open(lockPath)
@@ -32,11 +29,14 @@ final class DataDirectory {
             let process = holder.isEmpty ? "another process" : "another process (\(holder))"
             throw .locked("The directory \(path) is in use by \(process). Only one process can use it at a time.")
         }
-        (self.path, self.opened) = (path, opened)
+        self.path = path
         self.waitsForDisk = waitsForDisk
         self.endedUncleanly = !DataDirectory.content(of: lock).isEmpty
         self.lock = lock
     }
+
+    // To close it is not enough: a process that is just being started from this one has a copy of the descriptor.
+    deinit { flock(self.lock.descriptor, LOCK_UN) }
 
     /// Notes that this process has the directory.
     ///

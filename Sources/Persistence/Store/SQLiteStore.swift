@@ -36,7 +36,7 @@ package struct SQLiteStore: NodeStore, ~Copyable {
             configuration: configuration,
             whenDamaged: whenDamaged
         )
-        let transaction = try SQLiteTransaction(statements: file.statements, of: file.directory?.opened)
+        let transaction = try SQLiteTransaction(statements: file.statements, at: file.place)
         try transaction.prepareContexts()
         self.file = file
         self.transaction = transaction
@@ -53,7 +53,7 @@ package struct SQLiteStore: NodeStore, ~Copyable {
             origin: origin,
             configuration: configuration
         )
-        let transaction = try SQLiteTransaction(statements: file.statements, of: file.directory?.opened)
+        let transaction = try SQLiteTransaction(statements: file.statements, at: file.place)
         try transaction.prepareContexts()
         self.file = file
         self.transaction = transaction
@@ -118,6 +118,7 @@ extension SQLiteTransaction {
         _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         if begin == .beginImmediate {
+            try self.committed.place?.require()
             try self.statements[begin].run()
         } else {
             // What is kept in memory is read without SQLite.

@@ -33,10 +33,10 @@ package final class SQLiteTransaction: NodeTransaction {
     /// Rows held in memory before they are written.
     static let overlayCountMax = 1 << 16
 
-    /// `directory`: that of the store.
-    init(statements: StatementCache, of directory: OpenDirectory? = nil) throws(StoreError) {
+    /// `place`: that of the store; nil if it has none that could be lost.
+    init(statements: StatementCache, at place: DatabasePlace? = nil) throws(StoreError) {
         self.statements = statements
-        self.committed = CommittedSegments(of: directory)
+        self.committed = CommittedSegments(at: place)
         try self.loadSegments()
         try self.loadNumbers()
     }

@@ -69,7 +69,7 @@ extension World {
                 if !machine.isTainted {
                     self.record.find(.damage, "machine \(machine.number), whose disk kept its promises: \(text)")
                 }
-            case .unavailable, .locked, .newerSchema, .earlierSchema: self.record.mark(.storeFailed)
+            case .unavailable, .moved, .locked, .newerSchema, .earlierSchema: self.record.mark(.storeFailed)
             case .compacted: self.record.find(.damage, "machine \(machine.number) takes what was dropped for a failure")
             }
         }

@@ -80,7 +80,7 @@ struct RunCommand: AsyncParsableCommand {
             "host": .string(daemon.address.host), "port": .int(Int64(daemon.address.port)),
         ])
         try self.options.show(json, "listening on \(daemon.address)", hasEffect: true)
-        await daemon.run(until: signals)
+        try await daemon.run(until: signals)
     }
 
     static func address(_ text: String) throws -> PeerAddress {

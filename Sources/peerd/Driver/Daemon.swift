@@ -67,13 +67,18 @@ struct Daemon {
         }
     }
 
+    /// How often it is looked whether the directory is in its place.
+    private static let placeInterval = Duration.seconds(1)
+
     /// Waits for a signal, then ends in order.
-    func run(until signals: AsyncStream<Int32>) async {
+    ///
+    /// Throws if it ended because its directory was moved or deleted.
+    func run(until signals: AsyncStream<Int32>) async throws(PeerdError) {
         let memory = Task { await ProgramMemory.giveBackWhenIdle() }
         let backups = Task { [workspace, logger] in
             await workspace.makeScheduledBackups { Self.log($0, to: logger) }
         }
-        for await _ in signals { break }
+        let failure = await self.wait(for: signals)
         memory.cancel()
         backups.cancel()
         self.logger.debug("ending")
@@ -81,6 +86,29 @@ struct Daemon {
         await self.api.stop()
         await backups.value
         await self.runtime.stop()
+        if let failure { throw failure }
+    }
+
+    /// Returns nil after a signal, or what is wrong with the place of the directory.
+    private func wait(for signals: AsyncStream<Int32>) async -> PeerdError? {
+        await withTaskGroup(of: PeerdError?.self) { [workspace] group in
+            group.addTask {
+                for await _ in signals { break }
+                return nil
+            }
+            group.addTask {
+                while (try? await Task.sleep(for: Self.placeInterval)) != nil {
+                    do throws(PeerdError) {
+                        try workspace.requirePlace()
+                    } catch {
+                        return error
+                    }
+                }
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
     }
 
     private static func log(_ backup: Result<Backup, PeerdError>, to logger: Logger) {

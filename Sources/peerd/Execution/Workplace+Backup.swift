@@ -2,6 +2,7 @@ internal import CRDTCore
 internal import Foundation
 internal import LocalAPI
 internal import PeerdKit
+internal import Persistence
 
 /// The verbs of backups.
 extension Workplace {

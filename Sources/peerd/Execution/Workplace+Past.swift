@@ -120,6 +120,7 @@ enum PastText {
         lines += action.kept.map { "    left as it is: \(self.text(of: $0))" }
         let rest = action.keptCount - action.kept.count
         if rest > 0 { lines.append("    left as they are: \(rest) more") }
+        if !action.hasEffect, action.keptCount == 0 { lines.append("    nothing changed: all was as it should be") }
         if action.leftCount > 0 {
             let left = PlainText.count(action.leftCount, "transaction")
             lines.append("    stopped: something else was done meanwhile; \(left) of it left")

@@ -8,7 +8,10 @@ extension PlainText {
         text.count > self.shortLengthMax ? text.prefix(self.shortLengthMax - 1) + "…" : text
     }
 
-    /// Lines of columns, each as wide as its widest cell; the last one is not padded.
+    /// No cell makes the lines of others longer than this, in characters.
+    private static let widthMax = 60
+
+    /// Lines of columns, each as wide as its widest cell up to a limit; the last one is not padded.
     ///
     /// A cell is one line, and steers no terminal.
     static func table(_ rows: [[String]]) -> String {
@@ -17,7 +20,7 @@ extension PlainText {
         for row in rows {
             for (column, cell) in row.enumerated() {
                 if column == widths.count { widths.append(0) }
-                widths[column] = max(widths[column], cell.count)
+                widths[column] = max(widths[column], min(cell.count, self.widthMax))
             }
         }
         let starts = widths.indices.map { widths[..<$0].reduce(0) { $0 + $1 + 2 } }
@@ -26,7 +29,8 @@ extension PlainText {
             var line = ""
             for (column, cell) in row.enumerated() {
                 guard !cell.isEmpty else { continue }
-                line += String(repeating: " ", count: starts[column] - line.count) + cell
+                let gap = max(starts[column] - line.count, line.isEmpty ? 0 : 2)
+                line += String(repeating: " ", count: gap) + cell
             }
             text += line + "\n"
         }

@@ -1,14 +1,14 @@
-internal import Foundation
+internal import Glibc
 
 /// The state of a file that every write changes.
-package struct FileState: Equatable {
-    let device: UInt64
+package struct FileState: Equatable, Sendable {
+    package let device: UInt64
     private let inode: UInt64
     private let byteCount: Int64
     private let seconds: Int
     private let nanoseconds: Int
 
-    /// Looks at a file; nil if there is none.
+    /// Looks at a file; nil if it cannot be looked at, with the reason in `errno`.
     package init?(of path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -23,5 +23,7 @@ package struct FileState: Equatable {
     package var name: String { "\(self.device):\(self.inode)" }
 
     /// Whether both are names of one file, whatever was written to it in between.
-    func isSameFile(as other: FileState?) -> Bool { self.device == other?.device && self.inode == other?.inode }
+    package func isSameFile(as other: FileState?) -> Bool {
+        self.device == other?.device && self.inode == other?.inode
+    }
 }
