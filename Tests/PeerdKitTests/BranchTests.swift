@@ -119,6 +119,35 @@ import Testing
         await workspace.close()
     }
 
+    @Test func `what comes back with what is in it is listed, and what is displaced`() async throws {
+        let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
+        let ids = try await workspace.write { transaction in
+            let folder = try transaction.create("folder")
+            return [folder, try transaction.create("folder", in: folder)]
+                + (try (0..<2).map { _ in try transaction.create("folder") })
+        }
+        let branch = try await workspace.createBranch(named: "try")
+        try await workspace.write(on: branch.id) { transaction in
+            _ = try transaction.create("note", in: ids[1])
+            try transaction.move(ids[3], to: ids[2])
+        }
+        try await workspace.write { transaction in
+            try transaction.delete(ids[0])
+            try transaction.move(ids[2], to: ids[3])
+        }
+        let expected = [
+            MergeConflict(object: ids[0], kind: .deletedOnTarget),
+            MergeConflict(object: ids[1], kind: .deletedOnTarget),
+            MergeConflict(object: ids[2], kind: .place(branch: nil, target: ids[3])),
+        ]
+        #expect(Set(try await workspace.conflicts(merging: branch.id)) == Set(expected))
+        try await workspace.merge(branch.id)
+        for id in ids.prefix(2) { #expect(try await workspace.object(id) != nil) }
+        #expect(try await workspace.object(ids[2])?.parent == nil)
+        #expect(try await workspace.object(ids[3])?.parent == ids[2])
+        await workspace.close()
+    }
+
     @Test func `a branch that has only taken its edits back is listed where that wins`() async throws {
         let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
         let (edited, deleted) = try await workspace.write { transaction in

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from local_api import Entry
-from peerd_harness import check
+from peerd_harness import check, wait_until
 
 OBJECTS = 2000
 STEPS = 300
@@ -206,3 +206,40 @@ def test_nothing_to_take_back_is_a_failure(peer):
             peer.run(verb)
         for options in ((), ("--json",)):
             peer.refused(1, verb, *options, mentions=(f"nothing to {verb}",))
+
+
+def test_what_another_machine_took_back_and_did_again_is_a_step_still(world):
+    desk, phone = world.paired("desk", "phone")
+    desk.start()
+    phone.start(peers=[desk.address])
+    note = desk.used_by("another").create("note")
+    for words in ("a=1", "b=1"):
+        desk.run("set", note, words)
+    desk.run("undo")
+    desk.run("set", note, "c=1")
+    wait_until(lambda: phone.export() == desk.export(), 20, "the phone has all")
+    phone.run("undo", "--device", "all", "2")
+    phone.run("redo", "--device", "all", "2")
+    wait_until(lambda: phone.frontier() == desk.frontier(), 20, "the desk has all")
+    check(properties(desk, note) == {"a": 1, "c": 1}, f"{properties(desk, note)}")
+    for left in ({"a": 1}, {}):
+        desk.run("undo")
+        check(properties(desk, note) == left, f"{properties(desk, note)}, not {left}")
+
+
+def test_an_undo_of_all_machines_passes_what_it_cannot_take_back(world):
+    desk, phone = world.paired("desk", "phone")
+    desk.start()
+    phone.start(peers=[desk.address])
+    note = desk.create("note", "a=1")
+    desk.run("set", note, "a=2")
+    desk.run("set", note, "b=2")
+    wait_until(lambda: phone.export() == desk.export(), 20, "the phone has all")
+    # In no scope of a program with a name, so that it stands in the way.
+    phone.used_by("another").run("set", note, "b=3")
+    check(phone.result("undo", "--device", "all").returncode == 1, "it could be taken back")
+    phone.run("undo", "--device", "all")
+    check(properties(phone, note) == {"a": 1, "b": 3}, f"{properties(phone, note)}")
+    wait_until(lambda: phone.frontier() == desk.frontier(), 20, "the desk has all")
+    # What the phone could not take back is the desk's last step still, and no earlier one is taken back for it.
+    check(desk.result("undo").returncode == 1 and properties(desk, note) == {"a": 1, "b": 3}, "the desk goes too far")

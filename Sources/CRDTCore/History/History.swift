@@ -8,6 +8,8 @@ package struct History {
     package let view: HistoryView
     /// The places that were found.
     private var places: [ObjectIndex: Place] = [:]
+    /// The moves that were done again, by objects; with those of one, those of all that was ever above it.
+    private var replayed: [ObjectIndex: [MoveRecord]] = [:]
     var lives: [ObjectIndex: Bool] = [:]
     var visibilities: [ObjectIndex: Bool] = [:]
 
@@ -192,9 +194,9 @@ package struct History {
             return try transaction.look(at: object) { Place(parent: $0.parent, position: $0.position) }
         }
         if let known = self.places[object] { return known }
-        if self.places.count >= Self.keptCountMax { self.places.removeAll(keepingCapacity: true) }
+        self.trim()
         if self.view.seen != nil {
-            try self.replay(object, stoppingAtKnown: true, in: &transaction)
+            try self.replay(object, in: &transaction)
         } else {
             let move = try transaction.lastEffectiveMove(of: object, through: self.view.lastStamp)
             self.places[object] = Place(parent: move?.parent, position: move?.position ?? .initial)
@@ -208,7 +210,10 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [MoveRecord] {
         if self.view.isPresent { return try transaction.moves(of: object) }
-        return try self.replay(object, stoppingAtKnown: false, in: &transaction).filter { $0.object == object }
+        if let known = self.replayed[object] { return known }
+        self.trim()
+        try self.replay(object, in: &transaction)
+        return self.replayed[object] ?? []
     }
 
     /// The last move of an object that counts and has effect; nil if there is none.
@@ -222,38 +227,47 @@ package struct History {
             .max { WriteOrder.precedes($0.write, $1.write, transaction) }
     }
 
-    /// Does the moves of an object again, with those of all that they put it below; returns them in their order.
+    private mutating func trim() {
+        guard self.places.count >= Self.keptCountMax else { return }
+        self.places.removeAll(keepingCapacity: true)
+        self.replayed.removeAll(keepingCapacity: true)
+    }
+
+    /// Does the moves of an object again, with those of all that they put it below.
     ///
-    /// Everything that was ever above something whose place is known is known too. So an object that is not known was
+    /// Everything that was ever above something whose moves are known is known too. So an object that is not known was
     /// never above one that is: moves below what is known close no cycle, and one need not look further up.
-    /// - Complexity: O(*n* log *n* + *n* *d*) for *n* moves and *d* levels that are not known.
-    @discardableResult
+    /// - Complexity: O(*n* log *n* + *m* *d*) for *n* moves, *m* of them of something that has something below it, and
+    ///   *d* levels that are not known.
     private mutating func replay(
         _ object: ObjectIndex,
-        stoppingAtKnown isEnough: Bool,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [MoveRecord] {
+    ) throws(StoreError) {
         var moves: [MoveRecord] = []
         var (met, waiting): (Set<ObjectIndex>, [ObjectIndex]) = ([object], [object])
         while let next = waiting.popLast() {
             var found = try transaction.moves(of: next).filter { self.view.counts($0.write) }
             found += try self.unmergedMoves(of: next, in: &transaction)
             moves += found
-            for case let parent? in found.map(\.parent) where !(isEnough && self.places[parent] != nil) {
+            for case let parent? in found.map(\.parent) where self.replayed[parent] == nil {
                 if met.insert(parent).inserted { waiting.append(parent) }
             }
         }
         moves.sort { WriteOrder.precedes($0.write, $1.write, transaction) }
-        var places: [ObjectIndex: Place] = [:]
-        for number in moves.indices {
-            let move = moves[number]
-            var above = move.parent
+        var (places, parents): ([ObjectIndex: Place], Set<ObjectIndex>) = ([:], [])
+        for object in met { self.replayed[object] = [] }
+        for var move in moves {
+            // What has nothing below it closes no cycle.
+            var above = parents.contains(move.object) || move.parent == move.object ? move.parent : nil
             while let next = above, next != move.object { above = places[next]?.parent }
-            moves[number].isEffective = above == nil
-            if above == nil { places[move.object] = Place(parent: move.parent, position: move.position) }
+            move.isEffective = above == nil
+            if move.isEffective {
+                places[move.object] = Place(parent: move.parent, position: move.position)
+                if let parent = move.parent { parents.insert(parent) }
+            }
+            self.replayed[move.object]?.append(move)
         }
         for object in met { self.places[object] = places[object] ?? Place(parent: nil, position: .initial) }
-        return moves
     }
 
     private func unmergedMoves(

@@ -159,10 +159,10 @@ private struct UndoSearch {
         case passed
         /// It is looked at with the change with which its action begins.
         case belongs
-        /// Of what its author had seen, all behind another one is taken back; nil if nothing else is there.
+        /// Of what its author had seen, all behind the last of some others is taken back.
         ///
         /// `undo`: of a redo, the undo whose author had seen that.
-        case leaps(to: SegmentPoint?, since: SegmentPoint? = nil)
+        case leaps(to: [SegmentPoint], since: SegmentPoint? = nil)
     }
 
     /// The next action that can be taken back, or undo that can be done again; nil if there is none.
@@ -171,11 +171,11 @@ private struct UndoSearch {
             self.lookedAtCount += 1
             switch try self.verdict(on: last, in: &transaction) {
             case .ends: return nil
-            case .leaps(let next, let undo):
+            case .leaps(let nexts, let undo):
                 // Of what is sound few are needed; what is damaged could lead round in a circle.
                 guard self.leapCount < Limits.undoLeapCountMax else { return nil }
                 self.leapCount += 1
-                try self.leap(from: last, to: next, since: undo ?? last, in: &transaction)
+                try self.leap(from: last, to: nexts, since: undo ?? last, in: &transaction)
             case .found(let pieces):
                 try self.pass(last, in: &transaction)
                 return Found(first: last, pieces: pieces)
@@ -198,12 +198,10 @@ private struct UndoSearch {
             guard undo.scope == self.author.scope else { return .passed }
             guard self.isRedo else {
                 let next = undo.isRedo ? undo.action : undo.next
-                return .leaps(
-                    to: try self.last(of: next, doneAgainSince: last, in: &transaction),
-                    since: undo.isRedo ? undo.target : nil
-                )
+                let others = try self.doneAgain(since: last, in: &transaction)
+                return .leaps(to: others + [next].compactMap(\.self), since: undo.isRedo ? undo.target : nil)
             }
-            if undo.isRedo { return .leaps(to: undo.next) }
+            if undo.isRedo { return .leaps(to: [undo.next].compactMap(\.self)) }
             if first != last { return .belongs }
         } else {
             guard self.author.takesBack(transaction.segment(last.segment).introduction),
@@ -217,22 +215,20 @@ private struct UndoSearch {
         return pieces.open.isEmpty ? .passed : .found(pieces.open)
     }
 
-    /// The last of an action and of those in the scope that were done again in another one since an undo or redo.
-    private func last(
-        of action: SegmentPoint?,
-        doneAgainSince mark: SegmentPoint,
+    /// The actions in the scope that were done again in another one since an undo or redo.
+    private func doneAgain(
+        since mark: SegmentPoint,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> SegmentPoint? {
-        var last = try action.map { action throws(StoreError) in try transaction.firstOperation(of: action) }
+    ) throws(StoreError) -> [SegmentPoint] {
+        var found: [SegmentPoint] = []
         for other in try self.words.actionsDoneAgain(since: mark, besides: self.author.scope, in: &transaction) {
             guard self.ends[other.segment].map({ $0 >= other.sequence }) ?? false,
                 self.author.takesBack(transaction.segment(other.segment).introduction),
                 try self.author.scope.contains(label: transaction.label(at: other))
             else { continue }
-            let first = try transaction.firstOperation(of: other)
-            if last.map({ WriteOrder.precedes($0, first, transaction) }) ?? true { last = first }
+            found.append(other)
         }
-        return last?.point
+        return found
     }
 
     /// The changes of an action, the last first.
@@ -322,10 +318,10 @@ private struct UndoSearch {
     /// Goes on with a change, and with what comes before it of all that the author of an undo had seen.
     ///
     /// What the author of `point` had not seen is gone through as well, and what he had seen on other chains since the
-    /// undo. `next`: nil if nothing else is there.
+    /// undo. `nexts`: of those that he had seen then, the last is the next one; the others are gone through.
     private mutating func leap(
         from point: SegmentPoint,
-        to next: SegmentPoint?,
+        to nexts: [SegmentPoint],
         since undo: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
@@ -337,8 +333,12 @@ private struct UndoSearch {
         self.heads = self.heads.filter {
             $0.value.sequence > ($0.key == point.segment ? seen : former)[$0.key]
         }
-        guard let next, next.sequence <= former[next.segment] else { return }
-        let last = try transaction.firstOperation(of: next)
+        var last: WriteReference?
+        for next in nexts where next.sequence <= former[next.segment] {
+            let first = try transaction.firstOperation(of: next)
+            if last.map({ WriteOrder.precedes($0, first, transaction) }) ?? true { last = first }
+        }
+        guard let last else { return }
         for (segment, end) in self.ends {
             let sequence = min(end, former[segment])
             if let found = try transaction.last(on: segment, upTo: sequence, notAfter: last) {

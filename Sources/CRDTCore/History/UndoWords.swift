@@ -57,10 +57,12 @@ package struct UndoWords: Sendable {
     /// The last word on a change.
     ///
     /// `subject`: what it is about; nil for the change where it was made, and for what merges of this timeline brought.
+    /// Then a word that a merge had brought, and that was taken back with that, says nothing any more.
     /// - Complexity: O(*l* log *n*) for *l* segments with a word on it, and each that is passed by.
     private func lastWord(
         on change: SegmentPoint,
         of subject: UndoSubject?,
+        depth: Int = 0,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> UndoRecord? {
         var last: (word: UndoRecord, write: WriteReference)?
@@ -71,7 +73,13 @@ package struct UndoWords: Sendable {
             while let word = try transaction.lastUndo(of: change, on: segment, upTo: end) {
                 let merge = word.subject.merge
                 let isHere = merge.map { transaction.progress(of: $0.segment).branch == self.branch } ?? true
-                guard subject.map({ $0 == word.subject }) ?? isHere, try self.hears(word, in: &transaction) else {
+                var says = subject.map { $0 == word.subject } ?? isHere
+                if says { says = try self.hears(word, in: &transaction) }
+                if says, subject == nil, depth < UndoWords.depthMax {
+                    let last = try self.lastWord(on: word.point, of: nil, depth: depth + 1, in: &transaction)
+                    says = !(last?.isTakenBack ?? false)
+                }
+                guard says else {
                     end = word.point.sequence - 1
                     continue
                 }
@@ -82,6 +90,9 @@ package struct UndoWords: Sendable {
         }
         return last?.word
     }
+
+    /// Words about words about words: nobody goes as far.
+    private static let depthMax = 32
 
     /// Whether a word has anything to say to the device that asks.
     ///

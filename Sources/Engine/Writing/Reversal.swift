@@ -408,7 +408,10 @@ struct Reversal {
         }
         if isAlive || plan.revives(object) { return true }
         if try !plan.isVisible(object, in: &state) {
-            try self.keep(object, .deleted, in: &store)
+            let wasAlive = try WriteRefusal.from { () throws(StoreError) in
+                try self.isAlive(try store.objectIndex(of: object), .before, in: &store)
+            }
+            if wasAlive { try self.keep(object, .deleted, in: &store) }
             self.hidden.insert(object)
         }
         guard !self.left.contains(object) else { return false }

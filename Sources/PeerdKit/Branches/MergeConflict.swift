@@ -44,20 +44,20 @@ extension Workspace {
                 let common = min(sequence, sides.1[segment])
                 if common > 0 { _ = base.raise(segment, to: common) }
             }
-            let touched = try transaction.objects(between: base, and: sides.0)
-                .intersection(try transaction.objects(between: base, and: sides.1))
-            var before = try Self.state(base, of: &transaction)
             var theirs = try Timeline(sides.0, since: base, of: &transaction)
             var ours = try Timeline(sides.1, since: base, of: &transaction)
+            var union = sides.0
+            union.formUnion(sides.1)
+            var merged = try Self.state(union, of: &transaction)
+            // What is above what the branch has touched may come back with it, or be displaced by it.
+            var touched: Set<ObjectIndex> = []
+            for index in try transaction.objects(between: base, and: sides.0) {
+                var next: ObjectIndex? = index
+                while let object = next, touched.insert(object).inserted { next = try merged.parent(of: object) }
+            }
             var found: [MergeConflict] = []
             for index in touched {
-                found += try MergeConflict.all(
-                    of: index,
-                    wasThere: try before.object(index).isVisible,
-                    &theirs,
-                    &ours,
-                    in: &transaction
-                )
+                found += try MergeConflict.all(of: index, &theirs, &ours, &merged, in: &transaction)
             }
             return found.sorted { ($0.object, $0.kind.rank, $0.kind.name) < ($1.object, $1.kind.rank, $1.kind.name) }
         }
@@ -116,9 +116,9 @@ private struct Timeline {
         try self.history.lastMove(of: index, in: &transaction).map { self.isNew($0.write) } ?? false
     }
 
-    /// Whether anything was done to the object here.
-    mutating func edited(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws(StoreError) -> Bool {
-        try self.history.operations(on: index, in: &transaction).contains { self.isNew($0) }
+    /// Whether the object was deleted here.
+    mutating func deleted(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws(StoreError) -> Bool {
+        try self.history.deletions(of: index, in: &transaction).contains { self.isNew($0) }
     }
 }
 
@@ -142,26 +142,28 @@ private struct Side {
 }
 
 extension MergeConflict {
-    /// What two timelines have done to an object, where a merge takes what one of them has done.
+    /// What two timelines have done to an object, where a merge replaces what one of them has done.
     ///
     /// Writes compete, not values: that a timeline has written what was there before wins over the other side, too.
     fileprivate static func all(
         of index: ObjectIndex,
-        wasThere: Bool,
         _ branch: inout Timeline,
         _ target: inout Timeline,
+        _ merged: inout HistoryState<SQLiteTransaction>,
         in transaction: inout SQLiteTransaction
     ) throws(StoreError) -> [MergeConflict] {
         let id = try transaction.look(at: index) { $0.id }
         let (theirs, ours) = (try Side(of: index, in: &branch.state), try Side(of: index, in: &target.state))
-        guard theirs.shows || ours.shows else { return [] }
+        let record = try merged.object(index)
+        guard theirs.shows || ours.shows || record.isVisible else { return [] }
         var found: [MergeConflict] = []
-        if theirs.shows != ours.shows {
-            let isEdited =
-                try theirs.shows
-                ? branch.edited(index, in: &transaction) : target.edited(index, in: &transaction)
-            guard wasThere, isEdited else { return [] }
-            found.append(MergeConflict(object: id, kind: theirs.shows ? .deletedOnTarget : .deletedOnBranch))
+        if record.isVisible {
+            if !ours.shows, try target.deleted(index, in: &transaction) {
+                found.append(MergeConflict(object: id, kind: .deletedOnTarget))
+            }
+            if !theirs.shows, try branch.deleted(index, in: &transaction) {
+                found.append(MergeConflict(object: id, kind: .deletedOnBranch))
+            }
         }
         // What was written before a deletion competes, too.
         let names = Set(theirs.properties.keys).union(ours.properties.keys)
@@ -172,9 +174,17 @@ extension MergeConflict {
             else { continue }
             found.append(MergeConflict(object: id, kind: .property(name: name.text, branch: value, target: own)))
         }
-        if theirs.parent != ours.parent || theirs.position != ours.position,
-            try branch.moved(index, in: &transaction), try target.moved(index, in: &transaction)
-        {
+        let parent = try record.parent.map { parent throws(StoreError) in try merged.object(parent).id }
+        guard theirs.parent != ours.parent || theirs.position != ours.position else { return found }
+        var isReplaced = false
+        // A move that would close a cycle beside the other side's has no effect.
+        if ours.parent != parent || ours.position != record.position {
+            isReplaced = try target.moved(index, in: &transaction)
+        }
+        if !isReplaced, theirs.parent != parent || theirs.position != record.position {
+            isReplaced = try branch.moved(index, in: &transaction)
+        }
+        if isReplaced {
             found.append(MergeConflict(object: id, kind: .place(branch: theirs.parent, target: ours.parent)))
         }
         return found

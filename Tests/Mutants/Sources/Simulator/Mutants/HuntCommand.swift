@@ -30,7 +30,9 @@ struct HuntCommand: ParsableCommand {
     private static let historyCount: UInt64 = 40_000
     private static let historyBatch: UInt64 = 512
     /// Plans that authors by the naive model write, of two users, on branches or with statements about rights.
-    private static let agreementCount: UInt64 = 600
+    private static let agreementCount: UInt64 = 300
+    /// Random circles, whose verdicts alone are looked at.
+    private static let circleCount: UInt64 = 1_000
     /// A part of the circles in which three things happen: of no common measure with any of the choices.
     private static let circleStep = 5
 
@@ -42,6 +44,9 @@ struct HuntCommand: ParsableCommand {
             _ = try self.runScenarios(files)
             if !self.runSeeds() { _ = try self.runHistories() }
             return
+        }
+        if PlantedBug.current?.part == .rights {
+            if try self.runCircles() || self.runAgreements() || self.runSmallCircles() { return }
         }
         let certain = files.filter { file in victim?.scenarios.contains { file.hasPrefix($0) } ?? false }
         if try self.runScenarios(certain) || self.runHistories() || self.runSeeds() { return }
@@ -76,7 +81,7 @@ struct HuntCommand: ParsableCommand {
     private func runAgreements() -> Bool {
         let agreement = MergeAgreement { MemoryStore.ofTestWorkspace }
         for seed in self.first..<self.first &+ HuntCommand.agreementCount {
-            let trouble: MergeTroubles = seed % 2 == 0 ? .branches : .rights
+            let trouble: MergeTroubles = PlantedBug.current?.part == .rights ? .rights : .branches
             let plan = MergePlanGenerator.plan(seed: seed, changes: 25, troubles: trouble)
             StandardOutput.write("trying \(seed)")
             do {
@@ -91,11 +96,27 @@ struct HuntCommand: ParsableCommand {
                 return true
             }
         }
-        return self.runCircles()
+        return false
     }
 
     /// Returns whether any has found the bug.
-    private func runCircles() -> Bool {
+    private func runCircles() throws -> Bool {
+        for seed in self.first..<self.first &+ HuntCommand.circleCount {
+            StandardOutput.write("trying \(seed)")
+            guard try !CircleTrial(seed: seed).disagreements.isEmpty else { continue }
+            let isSound = self.isSoundWithoutBug { (try? CircleTrial(seed: seed).disagreements.isEmpty) ?? false }
+            guard isSound else {
+                StandardOutput.write("unsound circle \(seed)")
+                continue
+            }
+            StandardOutput.write("found \(CheckedProperty.modelDisagrees.rawValue) \(seed) in a random circle")
+            return true
+        }
+        return false
+    }
+
+    /// Returns whether any has found the bug.
+    private func runSmallCircles() -> Bool {
         for number in stride(from: 0, to: RightsHistory.count, by: HuntCommand.circleStep) {
             StandardOutput.write("trying \(number)")
             let history = RightsHistory(number: number)

@@ -5,6 +5,8 @@ extension PlantedBug {
     /// Where in the program it is planted.
     enum Part: String, CaseIterable, Sendable {
         case merge
+        /// Who may do what, which the simulator's machines of one user never ask.
+        case rights
         /// The node with its sessions, and the protocol.
         case session
         case store
@@ -12,14 +14,10 @@ extension PlantedBug {
 
     var part: Part {
         switch self {
+        case .removalCutsByTime, .headsEndAtForks, .anyGrantOverrides, .grantsReachBack, .equalsRemoveEachOther,
+            .waitingStatementsIgnored, .lateStatementsTurnNothing:
+            .rights
         case .lastArrivalWins,
-            .removalCutsByTime,
-            .headsEndAtForks,
-            .anyGrantOverrides,
-            .grantsReachBack,
-            .equalsRemoveEachOther,
-            .waitingStatementsIgnored,
-            .lateStatementsTurnNothing,
             .tieGoesToTheFirstHeard,
             .removalAlwaysLoses,
             .conflictForgotten,
