@@ -99,8 +99,8 @@ def test_a_daemon_whose_directory_is_moved_ends_and_leaves_alone_what_comes_in_i
     with DaemonSocket(peer) as socket:
         home.rename(away)
         other.directory.rename(home)
-        for method, path, body in (("PATCH", f"/api/objects/{ours}", {"set": {"title": "after"}}),
-                                   ("GET", "/api/doctor", None), ("GET", "/api/export", None)):
+        for method, path, body in (("PATCH", f"/api/objects/{ours}", {"properties": {"title": "after"}}),
+                                   ("POST", "/api/doctor", None), ("GET", "/api/export", None)):
             with pytest.raises((CheckFailed, OSError)):
                 socket.ask(method, path, body)
     # What it would write, and delete when it ends, has the other one's names by now.
