@@ -5,13 +5,16 @@ internal import Persistence
 public struct MergeConflict: Hashable, Sendable {
     /// The kinds of conflicts.
     public enum Kind: Hashable, Sendable {
-        /// Both sides wrote to a property; nil is a value that was removed, or that there was none.
+        /// Both sides wrote to a property, be it what was there before; nil is a value that was removed, or that there
+        /// was none.
         case property(name: String, branch: Value?, target: Value?)
-        /// Both sides moved the object; nil is the root.
+        /// Both sides moved the object, or one did, and its move would close a cycle beside the other side's.
+        ///
+        /// Nil is the root.
         case place(branch: ObjectID?, target: ObjectID?)
-        /// The branch deleted what the target has edited: the object stays, with the edits.
+        /// The branch deleted what the target has edited, or put something into: the object stays.
         case deletedOnBranch
-        /// The target deleted what the branch has edited: the object comes back, with the edits.
+        /// The target deleted what the branch has edited, or put something into: the object comes back.
         case deletedOnTarget
     }
 
@@ -33,7 +36,8 @@ extension Workspace {
     ///   - target: the branch that takes it in; nil for the main timeline.
     /// - Returns: one element for each property, place or object that both sides changed, in the order of the objects.
     /// - Throws: ``PeerdError`` with `noSuchBranch`, `closed`, or if the disk fails; `CancellationError`.
-    /// - Complexity: O(*n* log *m*) in the operations since the two parted.
+    /// - Complexity: O(*n* log *m*) in the operations since the two parted, and all that stands above what the branch
+    ///   has touched.
     public func conflicts(merging branch: BranchID?, into target: BranchID? = nil) async throws -> [MergeConflict] {
         try await self.reading { transaction in
             let sides = (
