@@ -13,6 +13,12 @@ package struct HTTPDate: Comparable, Hashable, Sendable {
         self.secondsSince1970 = min(max(secondsSince1970, limits.lowerBound), limits.upperBound)
     }
 
+    /// The present second by the clock that file systems stamp with.
+    ///
+    /// It is the kernel's coarse clock, some milliseconds behind the fine one. By the fine one, the second of a file's
+    /// time could seem over while a write may still get the same time.
+    package static var present: Self { Self(secondsSince1970: Int64(time(nil))) }
+
     package static func < (left: Self, right: Self) -> Bool { left.secondsSince1970 < right.secondsSince1970 }
 }
 

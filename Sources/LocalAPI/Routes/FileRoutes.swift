@@ -76,7 +76,7 @@ struct FileRoutes: Sendable {
         _ head: RequestHead,
         type: MediaType? = nil
     ) throws -> Response {
-        let now = HTTPDate(secondsSince1970: Int64(time(nil)))
+        let now = HTTPDate.present
         let type = type ?? MediaType.of(fileName: path.name ?? "")
         var validators = file.version.validators(now: now)
         validators.entityTag = validators.entityTag.flatMap { virtual.entityTag(for: $0) }
@@ -176,7 +176,7 @@ struct FileRoutes: Sendable {
         }
         let tree = try await self.tree.open()
         let conditions = Preconditions { request.head.headers[$0] }
-        let now = HTTPDate(secondsSince1970: Int64(time(nil)))
+        let now = HTTPDate.present
         let upload = try await BlockingCall.run { try tree.upload(path, if: conditions, now: now) }
         do {
             while let piece = try await request.body.next() {
@@ -196,7 +196,7 @@ struct FileRoutes: Sendable {
         let tree = try await self.tree.open()
         if isFolder { _ = try await BlockingCall.run { try tree.list(path, after: nil, limit: 1) } }
         let conditions = Preconditions { request.head.headers[$0] }
-        let now = HTTPDate(secondsSince1970: Int64(time(nil)))
+        let now = HTTPDate.present
         try await BlockingCall.run { try tree.delete(path, if: conditions, now: now) }
         return .noContent
     }

@@ -1,5 +1,4 @@
 internal import FileServing
-internal import Glibc
 internal import NIOHTTP1
 internal import Synchronization
 
@@ -51,7 +50,7 @@ private enum ClockText {
     private static let last = Mutex<(date: HTTPDate, text: String)?>(nil)
 
     static func now() -> String {
-        let date = HTTPDate(secondsSince1970: Int64(time(nil)))
+        let date = HTTPDate.present
         return self.last.withLock { last in
             if let last, last.date == date { return last.text }
             let text = date.text
