@@ -83,7 +83,7 @@ struct Intake {
             run,
             previous: previous,
             device: known?.introduction?.device,
-            membership: self.membership,
+            workspace: self.membership.workspace,
             self.cryptography
         )
     }

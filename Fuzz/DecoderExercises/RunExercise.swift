@@ -72,7 +72,7 @@ enum RunExercise {
                 run,
                 previous: ChainHash.origin(Samples.workspace),
                 device: device,
-                membership: Samples.membership,
+                workspace: Samples.workspace,
                 cryptography
             )
             guard let verified else { continue }

@@ -218,7 +218,7 @@ package struct ForkHistory: Sendable {
     /// Every store has the charter.
     private func model(_ history: NaiveHistory) -> PlainState {
         var history = history
-        history.add(Charter.change)
+        history.add(Charter.home.change)
         return NaiveModel(history.permitted()).state()
     }
 

@@ -117,7 +117,7 @@ package struct GeneratedHistory: Sendable {
             run,
             previous: previous,
             device: run.firstSequence == 1 ? nil : device.device,
-            membership: device.membership,
+            workspace: TestDevice.workspace,
             TestDevice.cryptography
         )
     }

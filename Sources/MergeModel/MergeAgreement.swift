@@ -28,13 +28,25 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
     private let makeStore: () throws -> Store
     private let compacts: Bool
     private let redacts: Bool
+    /// Of the circle that is looked at.
+    private let charter: Charter
+    /// Changes of another circle.
+    private let others: GeneratedHistory?
 
     /// Stores for the test workspace are made empty by `makeStore`, one a node.
     ///
     /// `compacts`: whether nodes drop writes now and then, some of them only just received. `redacts`: whether runs
-    /// come with any writes redacted, as they do from a relay that lies.
-    package init(compacts: Bool = false, redacts: Bool = false, makeStore: @escaping () throws -> Store) {
-        (self.compacts, self.redacts) = (compacts, redacts)
+    /// come with any writes redacted, as they do from a relay that lies. `charter`: of the circle that plans are for.
+    /// `others`: what is written meanwhile in another circle, about the same objects by the same devices. It comes to
+    /// all nodes, and must change nothing.
+    package init(
+        compacts: Bool = false,
+        redacts: Bool = false,
+        in charter: Charter = .home,
+        beside others: GeneratedHistory? = nil,
+        makeStore: @escaping () throws -> Store
+    ) {
+        (self.compacts, self.redacts, self.charter, self.others) = (compacts, redacts, charter, others)
         self.makeStore = makeStore
     }
 
@@ -96,7 +108,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         do { _ = try self.outcome(of: shrinker.plan) } catch { last = error }
         let text = shrinker.plan.text
         let lines = ["\(last)", "PEERD_PLAN='\(text)'", "Simulator histories --case '\(text)'"]
-        let changes = GeneratedHistory(shrinker.plan).lines
+        let changes = GeneratedHistory(shrinker.plan, under: self.charter).lines
         return Disagreement(
             kind,
             (lines + shrinker.plan.sentences.map { "  \($0)" } + changes).joined(separator: "\n")
@@ -105,14 +117,21 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
 
     /// Performs a plan, and returns the result; throws what does not agree.
     package func outcome(of plan: MergePlan) throws -> Outcome {
-        let history = GeneratedHistory(plan)
+        let history = GeneratedHistory(plan, under: self.charter)
         var random = SplitMix64(seed: plan.seed ^ 0x5eed)
         let start = WallTime(milliseconds: history.end.milliseconds - 1_000)
         let nodes = try (0..<3).map { number in
-            TestNode(store: try self.makeStore(), objects: history.objects, now: start, number: number)
+            TestNode(
+                store: try self.makeStore(),
+                objects: history.objects,
+                in: self.charter.circle,
+                now: start,
+                number: number
+            )
         }
         var (droppedWriteCount, erasedWriteCount, repairedChangeCount) = (0, 0, 0)
         while let node = nodes.filter({ $0.stored.count < history.changes.count }).randomElement(using: &random) {
+            if let others { try node.receiveBeside(others, count: random.below(8)) }
             let setsBack = plan.traits.contains(.clocksSetBack)
             try self.deliver(to: node, of: nodes, history, setsBack: setsBack, &random)
             if self.compacts, random.chance(30) {
@@ -135,6 +154,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
                 try self.compare(node, history, "on the way")
             }
         }
+        for node in nodes { try self.others.map { try node.receiveBeside($0, count: .max) } }
         // What is not held any more is held again when the clock is set back.
         for later in [0, 7_200_000, 0, 7_200_000] as [UInt64] {
             for node in nodes {
@@ -170,7 +190,12 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         _ history: GeneratedHistory,
         _ random: inout SplitMix64
     ) throws -> Int {
-        let newcomer = TestNode(store: try self.makeStore(), objects: history.objects, now: nodes[0].now)
+        let newcomer = TestNode(
+            store: try self.makeStore(),
+            objects: history.objects,
+            in: self.charter.circle,
+            now: nodes[0].now
+        )
         for _ in 0..<random.below(4 * history.changes.count) {
             guard let run = try self.relayed(by: random.pick(nodes), history, &random) else { continue }
             try newcomer.receive([self.withLies(run, &random)])
@@ -192,7 +217,8 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         _ random: inout SplitMix64
     ) throws -> Int {
         let changes = history.changes.filter { node.stored.contains($0.hash) }.shuffled(using: &random)
-        return try node.repair(from: try changes.map { try history.carried([$0]) })
+        let others = try self.others.map { others in try others.changes.map { try others.carried([$0]) } }
+        return try node.repair(from: try changes.map { try history.carried([$0]) } + (others ?? []))
     }
 
     /// Loads every segment in pieces of random size: each piece must verify, so it is what was stored to the last bit.
@@ -311,7 +337,9 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             )
         }
         let verdicts = naive.verdicts()
-        for branch in [1, 2].compactMap({ PlanVocabulary.branch(ofChain: $0) }) {
+        // A branch that is given up in one circle may go on in another: it is one to its user.
+        let chains = self.others == nil ? [1, 2] : []
+        for branch in chains.compactMap({ PlanVocabulary.branch(ofChain: $0) }) {
             let isOpen = naive.isOpen(branch, verdicts)
             guard try node.isOpen(branch) == isOpen else {
                 throw Disagreement(.state, "\(moment), \(branch) is \(isOpen ? "not open" : "open")")

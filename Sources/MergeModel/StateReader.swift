@@ -2,28 +2,33 @@ package import CRDTCore
 
 /// Reads a store's whole state into plain words through the port that every store implements.
 package enum StateReader {
-    /// The state of all `objects`, which must be every object that any operation might name.
+    /// The state of all `objects` of a circle, which must be every object that any operation there might name.
     package static func state(
         of transaction: inout some StoreTransaction,
-        objects: [ObjectID]
+        objects: [ObjectID],
+        in circle: Circle = .home
     ) throws(StoreError) -> PlainState {
         var state = PlainState()
+        guard let circle = transaction.circles.index(of: circle) else { return state }
         for id in objects.sorted() {
-            guard let index = try transaction.existingObjectIndex(of: id) else { continue }
+            guard let index = try transaction.existingObjectIndex(of: id, in: circle) else { continue }
             let object = try self.object(index, in: &transaction)
             if !object.isBlank { state.objects.append(object) }
         }
-        state.roots = try self.visibleChildren(of: nil, in: &transaction)
-        for move in try transaction.movesWithoutEffect() {
+        state.roots = try self.visibleChildren(of: nil, in: &transaction, circle)
+        for move in try transaction.movesWithoutEffect()
+        where transaction.progress(of: move.write.segment).circle == circle {
             state.movesWithoutEffect.append(try self.write(move.write, in: &transaction))
         }
         state.movesWithoutEffect.sort()
-        state.heads = try self.heads(&transaction)
+        state.heads = try self.heads(circle, &transaction)
         var objectsWithOpenMoves = Set(
             state.objects.filter { $0.openMoves.count > 1 }.map(\.id)
         )
         for index in try transaction.objectsWithOpenMoves() {
-            guard objectsWithOpenMoves.remove(try transaction.object(index).id) != nil else {
+            let record = try transaction.object(index)
+            guard record.circle == circle else { continue }
+            guard objectsWithOpenMoves.remove(record.id) != nil else {
                 throw .damaged("an object is listed with open moves that has none")
             }
         }
@@ -32,12 +37,15 @@ package enum StateReader {
     }
 
     /// The last applied change of every segment, but for those that a fork hangs on of which something is applied.
-    private static func heads(_ transaction: inout some StoreTransaction) throws(StoreError) -> [FrontierEntry] {
+    private static func heads(
+        _ circle: CircleIndex,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [FrontierEntry] {
         var heads: [SegmentPoint: FrontierEntry] = [:]
         var parents: [SegmentPoint] = []
         for index in transaction.segmentIndices {
             let record = transaction.segment(index)
-            guard record.appliedSequence >= record.firstSequence else { continue }
+            guard record.circle == circle, record.appliedSequence >= record.firstSequence else { continue }
             let place = SegmentPoint(segment: index, sequence: record.appliedSequence)
             guard let hash = try transaction.hash(at: place) else { throw .damaged("an applied change is not stored") }
             heads[place] = FrontierEntry(replica: record.id, sequence: place.sequence, hash: hash)
@@ -93,18 +101,19 @@ package enum StateReader {
             )
         }
         object.properties.sort { $0.name < $1.name }
-        object.children = try self.visibleChildren(of: index, in: &transaction)
+        object.children = try self.visibleChildren(of: index, in: &transaction, record.circle)
         return object
     }
 
     private static func visibleChildren(
         of parent: ObjectIndex?,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StoreTransaction,
+        _ circle: CircleIndex
     ) throws(StoreError) -> [ObjectID] {
         var visible: [ObjectID] = []
         for child in try transaction.children(of: parent) {
             let record = try transaction.object(child)
-            if record.isVisible { visible.append(record.id) }
+            if record.isVisible, record.circle == circle { visible.append(record.id) }
         }
         return visible
     }

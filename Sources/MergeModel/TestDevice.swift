@@ -38,30 +38,39 @@ package struct TestDevice: Hashable, Sendable {
         )
     }
 
-    /// As if the device's user had founded the workspace: there is only one whose devices are let in yet.
-    package var membership: Membership { Membership(workspace: TestDevice.workspace, founder: self.user) }
-
-    /// What opens the chain of the replica with a nonce, on a branch or on the main timeline.
+    /// What opens the chain of the replica with a nonce, on a branch or on the main timeline, in a charter's circle.
     ///
     /// The other user's are written under the charter, and under what is given besides.
     package func introduction(
         nonce: Bytes16,
         branch: BranchID? = nil,
+        in charter: Charter = .home,
         under grants: [StatementID] = []
+    ) -> Introduction {
+        let given = (self.user == TestDevice.otherUser ? [charter.grant] : []) + grants
+        return self.introduction(nonce: nonce, branch: branch, in: charter.circle, underNothingBut: given)
+    }
+
+    func introduction(
+        nonce: Bytes16,
+        branch: BranchID? = nil,
+        in circle: Circle,
+        underNothingBut grants: [StatementID]
     ) -> Introduction {
         Introduction(
             user: self.user,
             deviceName: "device",
             nonce: nonce,
             branch: branch,
-            grants: (self.user == TestDevice.otherUser ? [Charter.grant] : []) + grants,
+            circle: circle,
+            grants: grants,
             certificates: [self.certificate]
         )
     }
 
-    /// The replica that this device opens with a nonce.
-    package func replica(nonce: Bytes16) -> ReplicaID {
-        ReplicaID(device: self.device, nonce: nonce, TestDevice.cryptography)
+    /// The replica that this device opens with a nonce in a circle.
+    package func replica(nonce: Bytes16, in circle: Circle = .home) -> ReplicaID {
+        ReplicaID(device: self.device, nonce: nonce, circle: circle, TestDevice.cryptography)
     }
 
     /// The device's signature.

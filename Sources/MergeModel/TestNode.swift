@@ -4,13 +4,23 @@ package import CRDTCore
 package final class TestNode<Store: ReplicaStore & ~Copyable> {
     private var store: Store
     private let objects: [ObjectID]
-    /// The hashes of the changes that have been stored.
+    /// The circle that is looked at.
+    private let circle: Circle
+    /// The hashes of its changes that have been stored.
     package private(set) var stored: Set<Hash256> = []
+    /// How many changes of another circle were stored.
+    private var storedBesideCount = 0
     package var now: WallTime
     private let number: Int
 
-    package init(store: consuming Store, objects: [ObjectID], now: WallTime, number: Int = 0) {
-        self.number = number
+    package init(
+        store: consuming Store,
+        objects: [ObjectID],
+        in circle: Circle = .home,
+        now: WallTime,
+        number: Int = 0
+    ) {
+        (self.circle, self.number) = (circle, number)
         self.store = store
         self.objects = objects
         self.now = now
@@ -39,6 +49,16 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
             self.stored.formUnion(run.hashes)
         }
         return receptions
+    }
+
+    /// Hands the next changes of another circle to the store, in the order in which they were written.
+    package func receiveBeside(_ history: GeneratedHistory, count: Int) throws {
+        let changes = history.changes.dropFirst(self.storedBesideCount).prefix(count)
+        self.storedBesideCount += changes.count
+        try self.merging { merge, transaction throws(StoreError) in
+            for change in changes { _ = try merge.receive(history.sealed([change]), in: &transaction) }
+            try merge.finish(in: &transaction)
+        }
     }
 
     /// What the store should answer to some runs.
@@ -122,7 +142,7 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     /// The whole state in plain words.
     package func state() throws -> PlainState {
         try self.store.read { transaction throws(StoreError) in
-            try StateReader.state(of: &transaction, objects: self.objects)
+            try StateReader.state(of: &transaction, objects: self.objects, in: self.circle)
         }
     }
 
@@ -137,6 +157,7 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
             var segments: [(SegmentIndex, ClosedRange<UInt64>)] = []
             for segment in transaction.segmentIndices {
                 let record = transaction.segment(segment)
+                guard transaction.circles[record.circle] == self.circle else { continue }
                 guard record.firstSequence <= record.storedSequence else { throw .damaged("a segment is empty") }
                 segments.append((segment, record.firstSequence...record.storedSequence))
             }
@@ -167,8 +188,16 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         try self.store.read { transaction throws(StoreError) in transaction.isOpen(branch) }
     }
 
-    /// What the store would tell a peer that it holds.
+    /// What the store would tell a peer that it holds of the circle.
     package func frontier() throws -> Frontier {
-        try self.store.read { transaction throws(StoreError) in try Frontier(of: &transaction) }
+        try self.store.read { transaction throws(StoreError) in
+            let all = try Frontier(of: &transaction)
+            return Frontier(
+                all.entries.filter { entry in
+                    let circle = transaction.firstSegment(of: entry.replica).map { transaction.progress(of: $0).circle }
+                    return circle.map { transaction.circles[$0] } == self.circle
+                }
+            )
+        }
     }
 }

@@ -57,6 +57,25 @@ import Testing
         try self.check(first: 9500, count: 100, [.branches, .forks, .fastClocks, .clocksSetBack])
     }
 
+    /// One id is another object in each circle, and nothing that is named, said or erased in one is about another.
+    @Test(arguments: [Charter.home, Charter.elsewhere])
+    func `what is in another circle changes nothing`(_ charter: Charter) throws {
+        let other = charter.circle == .home ? Charter.elsewhere : .home
+        let troubles = MergeTroubles.all.union([.rights, .branches, .erasures])
+        let plans = try Seeds.plans(from: 34_000, count: 30, changes: 25, troubles: troubles)
+        let others = try Seeds.plans(from: 35_000, count: 30, changes: 25, troubles: troubles)
+        for (number, plan) in plans.enumerated() {
+            let agreement = MergeAgreement(
+                compacts: number % 3 == 0,
+                in: charter,
+                beside: GeneratedHistory(others[number], under: other)
+            ) {
+                MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
+            }
+            try agreement.check(plan)
+        }
+    }
+
     /// What has been said of rights turns what others wrote, whenever it comes, also by forks of those who said it.
     @Test(arguments: [
         MergeTroubles.rights, [.rights, .forks], [.rights, .fastClocks, .restamps], [.rights, .lies],

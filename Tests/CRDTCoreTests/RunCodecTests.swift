@@ -18,7 +18,7 @@ import Testing
                 run,
                 previous: ChainHash.origin(TestDevice.workspace),
                 device: device,
-                membership: TestDevice.membership,
+                workspace: TestDevice.workspace,
                 TestCryptography()
             )
         }

@@ -104,12 +104,12 @@ struct SodiumAuthor {
     }
 
     /// Verifies a first run.
-    func verify(_ run: Run, membership: Membership? = nil) throws(RunRejection) -> VerifiedRun {
+    func verify(_ run: Run, workspace: WorkspaceID? = nil) throws(RunRejection) -> VerifiedRun {
         try VerifiedRun.verify(
             run,
             previous: self.origin,
             device: nil,
-            membership: membership ?? self.membership,
+            workspace: workspace ?? self.membership.workspace,
             self.cryptography
         )
     }

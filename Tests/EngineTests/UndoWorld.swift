@@ -35,7 +35,7 @@ struct UndoWorld {
             self.history.devices[replica] = device
             let store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
             let node = TestNode(store: store, objects: [], now: self.time)
-            try node.receive([Charter.run])
+            try node.receive([Charter.home.run])
             self.devices.append(Device(replica: replica, id: device.device, user: user, node: node))
             try self.append([.introduce(device.introduction(nonce: nonce, branch: self.branch))], by: number)
         }
@@ -171,7 +171,7 @@ struct UndoWorld {
     /// The state as if what is taken back, and what says so, had never been written.
     func ideal() -> [ObjectID: VisibleObject] {
         // Every device has the charter, and names it.
-        var changes = [Charter.change]
+        var changes = [Charter.home.change]
         for var change in self.history.changes {
             if self.undone.contains(change.hash) || self.marks.contains(change.hash) { change.edits = [] }
             changes.append(change)

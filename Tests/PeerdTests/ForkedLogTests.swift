@@ -109,7 +109,7 @@ import Testing
                     $0,
                     previous: hash ?? .zero,
                     device: record.device,
-                    membership: membership,
+                    workspace: membership.workspace,
                     SodiumCryptography()
                 )
             }

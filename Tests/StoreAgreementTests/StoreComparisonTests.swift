@@ -11,13 +11,17 @@ import Testing
         count: Int,
         changes: Int,
         _ troubles: MergeTroubles,
-        compacts: Bool = false
+        compacts: Bool = false,
+        in charter: Charter = .home,
+        beside others: GeneratedHistory? = nil
     ) throws {
         for plan in try Seeds.plans(from: first, count: count, changes: changes, troubles: troubles) {
             let directories = try Directories()
             let origin = ChainHash.origin(TestDevice.workspace)
-            let inMemory = MergeAgreement(compacts: compacts) { MemoryStore(origin: origin) }
-            let onDisk = MergeAgreement(compacts: compacts) {
+            let inMemory = MergeAgreement(compacts: compacts, in: charter, beside: others) {
+                MemoryStore(origin: origin)
+            }
+            let onDisk = MergeAgreement(compacts: compacts, in: charter, beside: others) {
                 try SQLiteStore(directory: directories.next(), origin: origin)
             }
             let expected = try inMemory.check(plan)
@@ -55,6 +59,16 @@ import Testing
         try self.compare(first: 17_000, count: 20, changes: 40, [.rights, .forks, .fastClocks, .restamps])
         try self.compare(first: 18_000, count: 20, changes: 40, MergeTroubles.all.union(.rights))
         try self.compare(first: 19_000, count: 10, changes: 40, [.rights, .forks], compacts: true)
+    }
+
+    @Test func `both stores keep circles apart`() throws {
+        let troubles = MergeTroubles.all.union([.rights, .branches, .erasures])
+        for seed in 20_000..<20_008 as Range<UInt64> {
+            let other = try Seeds.plans(from: seed + 500, count: 1, changes: 25, troubles: troubles)
+            let (charter, beside): (Charter, Charter) = seed % 2 == 0 ? (.home, .elsewhere) : (.elsewhere, .home)
+            let others = GeneratedHistory(other[0], under: beside)
+            try self.compare(first: seed, count: 1, changes: 25, troubles, in: charter, beside: others)
+        }
     }
 
     @Test func `a store on disk comes to the verdicts of the naive model`() throws {

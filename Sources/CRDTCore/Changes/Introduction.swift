@@ -37,7 +37,8 @@ package struct DeviceCertificate: Hashable, Sendable {
 
 /// The first operation of every replica: whose it is, and what it is written for.
 ///
-/// A replica's id is the hash of its device's key and a nonce, so only that device can open its chain.
+/// A replica's id is the hash of its device's key, a nonce and its circle, so only that device can open its chain, and
+/// all forks of it belong to one circle.
 package struct Introduction: Hashable, Sendable {
     package var user: UserID
     /// The name the device shows to other members.
@@ -106,7 +107,7 @@ package struct Introduction: Hashable, Sendable {
 
     /// The id of the replica this introduction opens; nil without a certificate.
     package func replica(_ cryptography: some ChangeCryptography) -> ReplicaID? {
-        self.device.map { ReplicaID(device: $0, nonce: self.nonce, cryptography) }
+        self.device.map { ReplicaID(device: $0, nonce: self.nonce, circle: self.circle, cryptography) }
     }
 
     /// Whether every certificate is signed by the next one's device and the last by the user.
@@ -130,9 +131,16 @@ package struct Introduction: Hashable, Sendable {
 }
 
 extension ReplicaID {
-    /// The id of the replica that a device opens with a nonce.
-    package init(device: DeviceID, nonce: Bytes16, _ cryptography: some ChangeCryptography) {
-        let digest = cryptography.hash256(.replica, device.bytes.array + nonce.array).array
+    /// The id of the replica that a device opens with a nonce in a circle.
+    package init(
+        device: DeviceID,
+        nonce: Bytes16,
+        circle: Circle = .home,
+        _ cryptography: some ChangeCryptography
+    ) {
+        var bytes = device.bytes.array + nonce.array
+        if circle != .home { circle.encode(to: &bytes) }
+        let digest = cryptography.hash256(.replica, bytes).array
         self.init(bytes: Bytes16(digest.prefix(16)) ?? nonce)
     }
 }

@@ -8,8 +8,6 @@ package enum RunRejection: Error, Hashable, Sendable {
     case wrongReplica
     /// A certificate between the device and its user does not hold.
     case notCertified
-    /// The user is not a member of the workspace.
-    case notAMember
     /// The signature does not hold for this chain.
     case badSignature
     /// There is no signature, or no change.
@@ -50,6 +48,8 @@ package struct VerifiedRun: Sendable {
 
     /// Checks a run of a replica that is known up to the change before the run's first.
     ///
+    /// That says who wrote it. Whether he may write is another question (`CircleRights`).
+    ///
     /// `previous`: the hash of the change before; the workspace's origin for the first.
     /// `device`: the device that signs the replica's chain; nil if the run begins it and must introduce it.
     /// - Complexity: O(*n*) in the bytes of the run, and one signature check (plus those of the certificates in a first
@@ -58,11 +58,11 @@ package struct VerifiedRun: Sendable {
         _ run: Run,
         previous: Hash256,
         device: DeviceID?,
-        membership: Membership,
+        workspace: WorkspaceID,
         _ cryptography: some ChangeCryptography
     ) throws(RunRejection) -> VerifiedRun {
         guard let signature = run.signature, !run.changes.isEmpty else { throw .unsigned }
-        let introduction = try self.introduction(of: run, membership: membership, cryptography)
+        let introduction = try self.introduction(of: run, workspace, cryptography)
         guard let signer = device ?? introduction?.device, (device == nil) == (introduction != nil) else {
             throw .introductionMisplaced
         }
@@ -138,7 +138,7 @@ package struct VerifiedRun: Sendable {
 
     private static func introduction(
         of run: Run,
-        membership: Membership,
+        _ workspace: WorkspaceID,
         _ cryptography: some ChangeCryptography
     ) throws(RunRejection) -> Introduction? {
         for (position, operation) in run.operations.enumerated() where operation.kind == .introduce {
@@ -155,9 +155,7 @@ package struct VerifiedRun: Sendable {
             throw .malformed(error)
         }
         guard introduction.replica(cryptography) == run.replica else { throw .wrongReplica }
-        // What is written in other circles is not merged yet.
-        guard membership.founder == introduction.user, introduction.circle == .home else { throw .notAMember }
-        guard introduction.isCertified(in: membership.workspace, cryptography) else { throw .notCertified }
+        guard introduction.isCertified(in: workspace, cryptography) else { throw .notCertified }
         return introduction
     }
 }
@@ -170,6 +168,11 @@ package struct Membership: Hashable, Sendable {
     package init(workspace: WorkspaceID, founder: UserID) {
         self.workspace = workspace
         self.founder = founder
+    }
+
+    /// Whether a chain is one of those that are taken in: so far those of the founder, in home.
+    package func admits(_ introduction: Introduction) -> Bool {
+        introduction.user == self.founder && introduction.circle == .home
     }
 }
 

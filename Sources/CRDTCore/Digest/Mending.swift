@@ -84,7 +84,7 @@ package struct Mending: Sendable {
             }
             for (index, operation) in run.operations[change.operationRange].enumerated()
             where operation.kind.isEdit && wanted[Int(operation.object)] {
-                let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
+                let object = try transaction.objectIndex(of: run.objects[Int(operation.object)], by: segment)
                 guard self.touches[object, default: []].count <= Self.touchCountMax else { continue }
                 let (sequence, index) = (place.sequence, UInt32(index))
                 self.touches[object, default: []]

@@ -278,7 +278,7 @@ package struct History {
         for write in try self.unmerged(.move, of: object, in: &transaction) {
             guard case .move(_, let place) = try transaction.edit(write) else { continue }
             var parent: ObjectIndex?
-            if let id = place.parent { parent = try transaction.objectIndex(of: id) }
+            if let id = place.parent { parent = try transaction.objectIndex(of: id, by: write.segment) }
             let position = place.position
             moves.append(
                 MoveRecord(write: write, object: object, parent: parent, position: position, isEffective: false)

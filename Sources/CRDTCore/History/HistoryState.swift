@@ -33,8 +33,11 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
     package func segment(_ index: SegmentIndex) -> SegmentRecord { self.rows.segment(index) }
     package func progress(of index: SegmentIndex) -> SegmentProgress { self.rows.progress(of: index) }
 
-    package mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
-        try self.rows.existingObjectIndex(of: id)
+    package mutating func existingObjectIndex(
+        of id: ObjectID,
+        in circle: CircleIndex
+    ) throws(StoreError) -> ObjectIndex? {
+        try self.rows.existingObjectIndex(of: id, in: circle)
     }
 
     package mutating func existingNameIndex(of name: String) throws(StoreError) -> NameIndex? {
@@ -45,7 +48,7 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
 
     package mutating func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord {
         if self.isPresent { return try self.rows.object(index) }
-        var record = ObjectRecord(id: try self.rows.look(at: index) { $0.id })
+        var record = try self.rows.look(at: index) { ObjectRecord(id: $0.id, circle: $0.circle) }
         record.creation = try self.found.history.creation(of: index, in: &self.rows)
         let place = try self.found.history.place(of: index, in: &self.rows)
         (record.parent, record.position) = (place.parent, place.position)

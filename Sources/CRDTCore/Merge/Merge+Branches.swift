@@ -242,7 +242,7 @@ extension Merge {
             try self.note(missing: -transaction.redactedCount(of: run, at: place), in: place, in: &transaction)
         }
         for object in run.objects {
-            try transaction.removeUnmerged(place, of: try transaction.objectIndex(of: object))
+            try transaction.removeUnmerged(place, of: try transaction.objectIndex(of: object, by: place.segment))
         }
     }
 

@@ -81,8 +81,8 @@ extension Merge {
         return due
     }
 
-    /// The last change of a stretch that is restamped by right: by a device of the same user as the chain's, or of the
-    /// founder.
+    /// The last change of a stretch that is restamped by right: in the chain's own circle, by a device of the same user
+    /// as the chain's, or of the circle's owner.
     ///
     /// Nil if it is not stored.
     private func end(
@@ -93,9 +93,11 @@ extension Merge {
         guard let last = try transaction.place(of: record.restamp.replica, sequence: sequence, hash: hash) else {
             return nil
         }
-        guard let author = transaction.segment(record.author).introduction?.user else { return nil }
-        return author == self.policy.founder || author == transaction.segment(last.segment).introduction?.user
-            ? last : nil
+        guard let author = transaction.segment(record.author).introduction?.user,
+            transaction.progress(of: record.author).circle == transaction.progress(of: last.segment).circle
+        else { return nil }
+        let user = transaction.segment(last.segment).introduction?.user
+        return author == user || author == self.owner(of: last.segment, in: transaction) ? last : nil
     }
 
     /// Whether a change is in a stretch that is restamped by right, and settled.
@@ -209,7 +211,9 @@ extension Merge {
         }
         let context = try transaction.contexts(of: place.segment, after: place.sequence - 1, through: place.sequence)
         for point in context {
-            guard let found = try self.find(point, in: &transaction), found.place.sequence > 0 else { continue }
+            guard let found = try self.find(point, in: record.circle, &transaction), found.place.sequence > 0 else {
+                continue
+            }
             try self.raise(&stamp, &cause, above: found.stamp, found.place)
         }
         let isOwn = cause == nil && stamp == header.stamp

@@ -45,7 +45,8 @@ extension Merge {
                     sequence: place.sequence,
                     index: index
                 )
-                let object = try transaction.objectIndex(of: run.objects[Int(run.operations[position].object)])
+                let id = run.objects[Int(run.operations[position].object)]
+                let object = try transaction.objectIndex(of: id, by: place.segment)
                 if run.operations[position].kind == .redacted {
                     let name = try transaction.nameIndex(of: run.name(of: run.operations[position]))
                     let key = RegisterKey(object: object, name: name)
@@ -101,7 +102,7 @@ extension Merge {
         case .move(_, let place):
             try self.withdrawMove(write, of: object, in: &transaction)
             var parent: ObjectIndex?
-            if let id = place.parent { parent = try transaction.objectIndex(of: id) }
+            if let id = place.parent { parent = try transaction.objectIndex(of: id, by: write.segment) }
             let position = place.position
             self.hierarchy.moves.append(
                 MoveRecord(write: restamped, object: object, parent: parent, position: position, isEffective: false)

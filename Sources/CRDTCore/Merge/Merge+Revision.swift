@@ -30,7 +30,7 @@ extension Merge {
             for (index, position) in change.operationRange.enumerated()
             where run.operations[position].kind.isEdit {
                 let operation = run.operations[position]
-                let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
+                let object = try transaction.objectIndex(of: run.objects[Int(operation.object)], by: place.segment)
                 objects.insert(object)
                 let ordinal = ChainOrdinal(sequence: place.sequence, index: UInt32(index))
                 if isCounted, ends?.allow(operation, of: run, at: place.sequence) ?? true {
@@ -133,7 +133,7 @@ extension Merge {
                 var leavesOthers = false
                 for operation in run.operations[run.changes[0].operationRange].prefix(Int(write.index))
                 where operation.kind == .redacted && !leavesOthers {
-                    let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
+                    let object = try transaction.objectIndex(of: run.objects[Int(operation.object)], by: write.segment)
                     guard object == key.object else { continue }
                     leavesOthers = try transaction.nameIndex(of: run.name(of: operation)) == key.name
                 }
@@ -194,7 +194,7 @@ extension Merge {
             try self.note(move: write, of: object, context, in: &transaction)
             guard movesIt else { return }
             var parent: ObjectIndex?
-            if let id = place.parent { parent = try transaction.objectIndex(of: id) }
+            if let id = place.parent { parent = try transaction.objectIndex(of: id, by: write.segment) }
             let position = place.position
             self.hierarchy.moves.append(
                 MoveRecord(write: write, object: object, parent: parent, position: position, isEffective: false)

@@ -9,9 +9,10 @@ extension Merge {
         author: SegmentIndex,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        if transaction.rights.awaits(run.replica, run.firstSequence...run.lastSequence) {
+        let circle = transaction.progress(of: author).circle
+        if transaction.rights.awaits(run.replica, run.firstSequence...run.lastSequence, in: circle) {
             var rights = transaction.rights
-            rights.unsettle()
+            rights.unsettle(circle)
             transaction.setRights(rights)
         }
         guard run.operations.contains(where: { $0.kind == .rights }) else { return }
@@ -28,13 +29,14 @@ extension Merge {
     /// Finds how far a segment counts of which nothing is stored yet, by what is settled.
     func beginRights(of segment: SegmentIndex, in transaction: inout some StoreTransaction) throws(StoreError) {
         var rights = transaction.rights
-        let limits = try self.limits(of: segment, by: rights.circle, in: &transaction)
+        let circle = transaction.progress(of: segment).circle
+        let limits = try self.limits(of: segment, by: rights.rights(in: circle), in: &transaction)
         // What its grants are may come later.
         var awaited: [NamedChange] = []
         if limits != nil { awaited = try self.missingGrants(of: segment, in: &transaction) }
         guard limits != nil || !awaited.isEmpty else { return }
         rights.limit(segment, to: limits)
-        for change in awaited { rights.note(missing: change) }
+        for change in awaited { rights.note(missing: change, in: circle) }
         transaction.setRights(rights)
     }
 
@@ -46,13 +48,15 @@ extension Merge {
 
     /// Takes all statements into account that are stored, and turns what they turn.
     ///
-    /// - Complexity: O(*l*) for *l* segments, with what `CircleRights` takes; for what turns, as `revise`.
+    /// - Complexity: O(*l*) for *l* segments, with what `CircleRights` takes for those of the circles that it is about;
+    ///   for what turns, as `revise`.
     mutating func settleRights(in transaction: inout some StoreTransaction) throws(StoreError) {
         try self.prepareRights(in: &transaction)
-        guard transaction.rights.isUnsettled else { return }
+        let unsettled = transaction.rights.unsettled
+        guard !unsettled.isEmpty else { return }
         let (former, current) = (transaction.rights, try self.judgedRights(in: &transaction))
         var (counted, unmerged): ([SegmentPoint], [SegmentPoint]) = ([], [])
-        for segment in transaction.segmentIndices {
+        for segment in transaction.segmentIndices where unsettled.contains(transaction.progress(of: segment).circle) {
             let (before, now) = (former.limits(of: segment), current.limits(of: segment))
             guard before != now else { continue }
             for place in try self.changes(on: segment, turningFrom: before, to: now, in: &transaction) {
@@ -70,12 +74,25 @@ extension Merge {
         }
     }
 
-    /// What follows from all statements that are stored.
+    /// What follows from all statements that are stored, of the circles where something came since it was settled.
     func judgedRights(in transaction: inout some StoreTransaction) throws(StoreError) -> RightsTable {
         var rights = transaction.rights
+        let circles = (0..<UInt32(transaction.circles.count)).map { CircleIndex(rawValue: $0) }
+        for circle in circles where !rights.isReady || rights.unsettled.contains(circle) {
+            try self.judge(circle, &rights, in: &transaction)
+        }
+        rights.prepare()
+        return rights
+    }
+
+    private func judge(
+        _ circle: CircleIndex,
+        _ rights: inout RightsTable,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
         var said: [CircleRights.Said] = []
         var awaited: [NamedChange] = []
-        for place in rights.places {
+        for place in rights.places(in: circle) {
             let write = WriteReference(
                 stamp: .zero,
                 segment: place.change.segment,
@@ -88,27 +105,33 @@ extension Merge {
             said.append(CircleRights.Said(statement, at: place))
             awaited += try transaction.missing(statement.namedChanges)
         }
-        let circle = said.isEmpty ? nil : try CircleRights(owner: self.policy.founder, said, in: &transaction)
-        var limits: [SegmentIndex: RightEnds] = [:]
-        for segment in transaction.segmentIndices {
-            limits[segment] = try self.limits(of: segment, by: circle, in: &transaction)
+        let owner = transaction.circles[circle].owner(founder: self.policy.founder)
+        let judged = said.isEmpty ? nil : try CircleRights(owner: owner, said, in: &transaction)
+        var limits: [SegmentIndex: RightEnds?] = [:]
+        for segment in transaction.segmentIndices where transaction.progress(of: segment).circle == circle {
+            limits[segment] = .some(try self.limits(of: segment, by: judged, in: &transaction))
             awaited += try self.missingGrants(of: segment, in: &transaction)
         }
-        rights.settle(circle, limits, missing: awaited)
-        return rights
+        rights.settle(circle, judged, limits, missing: awaited)
     }
 
     /// How far a segment counts; nil if all of it does.
     private func limits(
         of segment: SegmentIndex,
-        by circle: CircleRights?,
+        by rights: CircleRights?,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RightEnds? {
-        guard let circle else {
-            return transaction.segment(segment).introduction?.user == self.policy.founder ? nil : RightEnds.none
+        guard let rights else {
+            let owner = self.owner(of: segment, in: transaction)
+            return transaction.segment(segment).introduction?.user == owner ? nil : RightEnds.none
         }
-        let ends = try circle.ends(of: segment, in: &transaction)
+        let ends = try rights.ends(of: segment, in: &transaction)
         return ends == RightEnds(all: .max) ? nil : ends
+    }
+
+    /// The user who may do everything in the circle that a segment belongs to.
+    func owner(of segment: SegmentIndex, in transaction: some StoreTransaction) -> UserID {
+        transaction.circles[transaction.progress(of: segment).circle].owner(founder: self.policy.founder)
     }
 
     /// The changes with grants that a chain names and that are not here.

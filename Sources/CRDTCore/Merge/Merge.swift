@@ -109,8 +109,7 @@ package struct Merge {
         record.storedSequence = run.lastSequence
         record.storedHash = lastHash
         if isNew {
-            record.introduction = fresh.introduction ?? record.introduction
-            // Whose the creations in this very run are depends on it, and what counts of it.
+            // What counts of this very run depends on it.
             try transaction.setSegment(record, at: segment)
             try self.beginRights(of: segment, in: &transaction)
         }
@@ -265,7 +264,9 @@ package struct Merge {
     ) throws(StoreError) -> SegmentIndex {
         let id = fresh.run.replica
         guard transaction.firstSegment(of: id) != nil else {
-            return try transaction.addSegment(SegmentRecord(id: id, origin: fresh.previous))
+            return try transaction.addSegment(
+                SegmentRecord(id: id, introduction: fresh.introduction, origin: fresh.previous)
+            )
         }
         let record = transaction.segment(last.segment)
         if record.storedSequence == last.sequence { return last.segment }
@@ -274,7 +275,7 @@ package struct Merge {
         let origin = SegmentOrigin(parent: last, firstHash: firstHash, siblingHash: sibling)
         if !self.summary.forked.contains(id) { self.summary.forked.append(id) }
         // A fork of the beginning has an introduction of its own.
-        let introduction = transaction.segment(last.segment).introduction
+        let introduction = fresh.introduction ?? transaction.segment(last.segment).introduction
         return try transaction.addSegment(
             SegmentRecord(
                 id: id,
@@ -299,7 +300,7 @@ package struct Merge {
         indexes.names.removeAll(keepingCapacity: true)
         indexes.objects.reserveCapacity(run.objects.count)
         indexes.names.reserveCapacity(run.names.count)
-        for object in run.objects { indexes.objects.append(try transaction.objectIndex(of: object)) }
+        for object in run.objects { indexes.objects.append(try transaction.objectIndex(of: object, by: segment)) }
         for name in run.names { indexes.names.append(try transaction.nameIndex(of: name)) }
         return indexes
     }
@@ -369,7 +370,9 @@ package struct Merge {
         }
         self.room.seen.removeAll(keepingCapacity: true)
         for point in points {
-            guard let found = try self.find(point, in: &transaction) else { return .waits(.missing(point)) }
+            guard let found = try self.find(point, in: record.circle, &transaction) else {
+                return .waits(.missing(point))
+            }
             if found.place.sequence == 0 { continue }
             self.room.seen.append(found.place)
             try self.raise(&stamp, &cause, above: found.stamp, found.place)
@@ -393,13 +396,17 @@ package struct Merge {
         cause = place
     }
 
-    /// What a point means here, and its effective stamp; nil if no such change is applied.
+    /// What a point means in a circle, and its effective stamp; nil if no such change is applied.
+    ///
+    /// What is in another circle is never found, since not everybody who reads this one has it.
     func find(
         _ point: Point,
-        in transaction: inout some StoreTransaction
+        in circle: CircleIndex,
+        _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> (place: SegmentPoint, stamp: Stamp)? {
         guard let first = transaction.firstSegment(of: point.replica) else { return nil }
         let progress = transaction.progress(of: first)
+        guard progress.circle == circle else { return nil }
         // Most chains have not forked, and one look into the log says all.
         if progress.next == nil, progress.appliedSequence >= point.sequence, point.sequence > 0 {
             let place = SegmentPoint(segment: first, sequence: point.sequence)
@@ -607,7 +614,7 @@ package struct Merge {
         switch record.waitsFor {
         case nil: return false
         case .held(let dueTime): return self.policy.now < dueTime
-        case .missing(let point): return try self.find(point, in: &transaction) == nil
+        case .missing(let point): return try self.find(point, in: record.circle, &transaction) == nil
         }
     }
 

@@ -12,7 +12,7 @@ extension Merge {
     ) throws(StoreError) {
         for erasure in run.effectiveErasures(of: change) {
             let key = RegisterKey(
-                object: try transaction.objectIndex(of: erasure.object),
+                object: try transaction.objectIndex(of: erasure.object, by: place.segment),
                 name: try transaction.nameIndex(of: erasure.name)
             )
             try transaction.addErasure(PendingErasure(key: key, change: place))

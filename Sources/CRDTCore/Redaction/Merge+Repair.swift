@@ -82,7 +82,7 @@ extension Merge {
             let operation = stored.operations[position]
             guard operation.kind == .redacted, other.operations[index].hasContent else { continue }
             let key = RegisterKey(
-                object: try transaction.objectIndex(of: stored.objects[Int(operation.object)]),
+                object: try transaction.objectIndex(of: stored.objects[Int(operation.object)], by: place.segment),
                 name: try transaction.nameIndex(of: stored.name(of: operation))
             )
             let ordinal = ChainOrdinal(sequence: place.sequence, index: UInt32(index))

@@ -65,7 +65,7 @@ extension StoreTransaction {
                 let operation = run.operations[position]
                 guard operation.kind == .redacted else { continue }
                 let key = RegisterKey(
-                    object: try self.objectIndex(of: run.objects[Int(operation.object)]),
+                    object: try self.objectIndex(of: run.objects[Int(operation.object)], by: place.segment),
                     name: try self.nameIndex(of: run.name(of: operation))
                 )
                 let ordinal = ChainOrdinal(sequence: place.sequence, index: UInt32(index))
@@ -97,7 +97,7 @@ extension StoreTransaction {
         for index in places {
             let operation = run.operations[Int(run.changes[0].operationStart + index)]
             let key = RegisterKey(
-                object: try self.objectIndex(of: run.objects[Int(operation.object)]),
+                object: try self.objectIndex(of: run.objects[Int(operation.object)], by: place.segment),
                 name: try self.nameIndex(of: run.name(of: operation))
             )
             let ordinal = ChainOrdinal(sequence: place.sequence, index: index)

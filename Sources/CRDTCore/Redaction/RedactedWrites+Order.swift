@@ -105,7 +105,7 @@ extension StoreTransaction {
             for (index, position) in run.changes[0].operationRange.enumerated().reversed() {
                 let operation = run.operations[position]
                 guard operation.kind == .redacted,
-                    try self.objectIndex(of: run.objects[Int(operation.object)]) == key.object,
+                    try self.objectIndex(of: run.objects[Int(operation.object)], by: segment) == key.object,
                     try self.nameIndex(of: run.name(of: operation)) == key.name
                 else { continue }
                 let write = WriteReference(

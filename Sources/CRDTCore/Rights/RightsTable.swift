@@ -1,19 +1,24 @@
 /// Where statements about rights are that a store holds, and how far each segment counts by what is settled of them.
 ///
-/// The state agrees with what is settled: operations beyond that have no rows.
+/// The state agrees with what is settled: operations beyond that have no rows. Each circle is judged by itself.
 package struct RightsTable: Sendable {
-    /// All statements, in the order in which they came.
-    package private(set) var places: [StatementPlace] = []
+    /// What is known of one circle.
+    private struct Entry: Sendable {
+        /// All statements, in the order in which they came.
+        var places: [StatementPlace] = []
+        /// Who may do what by all that is settled; nil if nothing has been said.
+        var rights: CircleRights?
+        /// Changes that statements and chains name and that are not here.
+        var awaited: [ReplicaID: Set<UInt64>] = [:]
+    }
+
+    private var entries: [CircleIndex: Entry] = [:]
     /// How far segments count that do not count as a whole.
     private var limits: [SegmentIndex: RightEnds] = [:]
-    /// Who may do what by all that is settled; nil if nothing has been said.
-    private(set) var circle: CircleRights?
     /// Whether the limits are those of what is stored: they follow from it, and no store keeps them.
     private(set) var isReady = false
-    /// Whether something came since that may turn verdicts.
-    private(set) var isUnsettled = false
-    /// Changes that statements and chains name and that are not here.
-    private var awaited: [ReplicaID: Set<UInt64>] = [:]
+    /// The circles of which something came since that may turn verdicts.
+    private(set) var unsettled: Set<CircleIndex> = []
 
     package init() {}
 
@@ -22,35 +27,51 @@ package struct RightsTable: Sendable {
         self.limits.isEmpty ? nil : self.limits[segment]
     }
 
+    /// Who may do what in a circle, by all that is settled; nil if nothing has been said there.
+    package func rights(in circle: CircleIndex) -> CircleRights? { self.entries[circle]?.rights }
+
+    /// All statements of a circle, in the order in which they came.
+    func places(in circle: CircleIndex) -> [StatementPlace] { self.entries[circle]?.places ?? [] }
+
     /// Adds a statement, which has no effect until all are settled.
-    package mutating func add(_ place: StatementPlace) {
-        self.places.append(place)
-        self.isUnsettled = true
+    package mutating func add(_ place: StatementPlace, in circle: CircleIndex) {
+        self.entries[circle, default: Entry()].places.append(place)
+        self.unsettled.insert(circle)
     }
 
-    /// Whether any of some changes is one that others name and have waited for.
-    func awaits(_ replica: ReplicaID, _ sequences: ClosedRange<UInt64>) -> Bool {
-        guard !self.awaited.isEmpty, let awaited = self.awaited[replica] else { return false }
+    /// Whether any of some changes is one that others of its circle name and have waited for.
+    func awaits(_ replica: ReplicaID, _ sequences: ClosedRange<UInt64>, in circle: CircleIndex) -> Bool {
+        guard !self.entries.isEmpty, let awaited = self.entries[circle]?.awaited[replica] else { return false }
         return awaited.contains { sequences.contains($0) }
     }
 
-    mutating func note(missing change: NamedChange) {
-        self.awaited[change.replica, default: []].insert(change.sequence)
+    mutating func note(missing change: NamedChange, in circle: CircleIndex) {
+        self.entries[circle, default: Entry()].awaited[change.replica, default: []].insert(change.sequence)
     }
 
     /// Says that something came that others name.
-    mutating func unsettle() { self.isUnsettled = true }
+    mutating func unsettle(_ circle: CircleIndex) { self.unsettled.insert(circle) }
 
-    /// Takes what follows from all statements.
+    /// Takes what follows from all statements of a circle.
+    ///
+    /// `limits`: how far its segments count that do not count as a whole.
     mutating func settle(
-        _ circle: CircleRights?,
-        _ limits: [SegmentIndex: RightEnds],
+        _ circle: CircleIndex,
+        _ rights: CircleRights?,
+        _ limits: [SegmentIndex: RightEnds?],
         missing: [NamedChange]
     ) {
-        (self.circle, self.limits, self.isReady, self.isUnsettled) = (circle, limits, true, false)
-        self.awaited = [:]
-        for change in missing { self.note(missing: change) }
+        for (segment, ends) in limits { self.limits[segment] = ends }
+        if rights != nil || !missing.isEmpty || self.entries[circle] != nil {
+            self.entries[circle, default: Entry()].rights = rights
+            self.entries[circle]?.awaited = [:]
+        }
+        for change in missing { self.note(missing: change, in: circle) }
+        self.unsettled.remove(circle)
     }
+
+    /// Says that the limits are those of what is stored.
+    mutating func prepare() { self.isReady = true }
 
     /// Takes how far a segment counts that came since.
     mutating func limit(_ segment: SegmentIndex, to ends: RightEnds?) { self.limits[segment] = ends }

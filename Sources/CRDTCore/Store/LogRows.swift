@@ -2,13 +2,17 @@
 package protocol LogRows: SegmentOrdering {
     // Numbers for ids. An id gets one when it is first asked for.
 
-    mutating func objectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex
+    mutating func objectIndex(of id: ObjectID, in circle: CircleIndex) throws(StoreError) -> ObjectIndex
     mutating func nameIndex(of name: String) throws(StoreError) -> NameIndex
+
+    /// The circles that segments belong to.
+    var circles: CircleTable { get }
 
     // Segments. Their indexes run from 0 without gaps; there are few enough to hold in memory.
 
     mutating func setSegment(_ record: consuming SegmentRecord, at index: SegmentIndex) throws(StoreError)
-    /// Adds a segment behind the others of its replica, and returns its number.
+    /// Adds a segment behind the others of its replica, in the circle that its introduction names, and returns its
+    /// number.
     mutating func addSegment(_ record: consuming SegmentRecord) throws(StoreError) -> SegmentIndex
     /// The first segment of a replica; nil if nothing of it was ever stored.
     func firstSegment(of id: ReplicaID) -> SegmentIndex?

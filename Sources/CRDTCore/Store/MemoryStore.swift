@@ -29,9 +29,10 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var replicaNumbers = KeyNumbers<ReplicaID>()
     private var firstSegments: [SegmentIndex] = []
     private var lastSegments: [SegmentIndex] = []
+    package private(set) var circles = CircleTable()
     private var names: [String] = []
     private var nameNumbers = KeyNumbers<ExactText>()
-    private var objectNumbers = KeyNumbers<ObjectID>()
+    private var objectNumbers = KeyNumbers<CircledObjectID>()
     private var objects: [ObjectRecord] = []
     /// The commit that changed each object last.
     private var changed: [Int64] = []
@@ -68,14 +69,21 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     // MARK: - Numbers for ids
 
-    package mutating func objectIndex(of id: ObjectID) -> ObjectIndex {
-        if let index = self.existingObjectIndex(of: id) { return index }
+    package mutating func objectIndex(of id: ObjectID, in circle: CircleIndex) -> ObjectIndex {
+        if let index = self.existingObjectIndex(of: id, in: circle) { return index }
         let index = ObjectIndex(rawValue: UInt32(self.objects.count))
-        self.objects.append(ObjectRecord(id: id))
+        self.objects.append(ObjectRecord(id: id, circle: circle))
         self.changed.append(self.lastCommit + 1)
         self.siblings.append(SiblingLinks())
-        self.objectNumbers.append(id)
+        self.objectNumbers.append(CircledObjectID(id, in: circle))
         return index
+    }
+
+    // Of home, as every store has them; here they cannot fail.
+    package mutating func objectIndex(of id: ObjectID) -> ObjectIndex { self.objectIndex(of: id, in: .home) }
+
+    package mutating func existingObjectIndex(of id: ObjectID) -> ObjectIndex? {
+        self.existingObjectIndex(of: id, in: .home)
     }
 
     package mutating func nameIndex(of name: String) -> NameIndex {
@@ -86,8 +94,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         return index
     }
 
-    package mutating func existingObjectIndex(of id: ObjectID) -> ObjectIndex? {
-        self.objectNumbers.number(of: id).map { ObjectIndex(rawValue: $0) }
+    package mutating func existingObjectIndex(of id: ObjectID, in circle: CircleIndex) -> ObjectIndex? {
+        self.objectNumbers.number(of: CircledObjectID(id, in: circle)).map { ObjectIndex(rawValue: $0) }
     }
 
     package mutating func existingNameIndex(of name: String) -> NameIndex? {
@@ -117,6 +125,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func addSegment(_ record: consuming SegmentRecord) -> SegmentIndex {
         self.knownFrontier = nil
+        record.circle = self.circles.take(record.introduction)
         let index = SegmentIndex(rawValue: UInt32(self.segments.count))
         if let number = self.replicaNumbers.number(of: record.id) {
             self.segments[Int(self.lastSegments[Int(number)].rawValue)].next = index
@@ -302,7 +311,9 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func addBranch(_ record: BranchRecord) { self.branches.add(record) }
 
-    package mutating func addRights(_ place: StatementPlace) { self.rights.add(place) }
+    package mutating func addRights(_ place: StatementPlace) {
+        self.rights.add(place, in: self.progress(of: place.change.segment).circle)
+    }
 
     package mutating func setRights(_ rights: RightsTable) { self.rights = rights }
 
@@ -312,6 +323,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func unmergedOperations(on object: ObjectIndex) throws(StoreError) -> [UnmergedOperation] {
         var found: [UnmergedOperation] = []
+        let circle = self.objects[Int(object.rawValue)].circle
         for write in try self.history(of: object) {
             let progress = self.progress(of: write.segment)
             guard write.sequence > progress.countedSequence, write.sequence <= progress.appliedSequence,
@@ -322,7 +334,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
             case .set(_, let text, _), .unset(_, let text): name = self.nameIndex(of: text)
             case .move(_, let place):
                 name = .place
-                parent = place.parent.map { self.objectIndex(of: $0) }
+                parent = place.parent.map { self.objectIndex(of: $0, in: circle) }
             default: break
             }
             let key = RegisterKey(object: object, name: name)
@@ -384,9 +396,9 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     /// Superseded writes, creations and deletions have no rows here: the whole log is looked through.
     package mutating func history(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
-        let id = self.objects[Int(object.rawValue)].id
+        let (id, circle) = (self.objects[Int(object.rawValue)].id, self.objects[Int(object.rawValue)].circle)
         var found: [WriteReference] = []
-        for (number, chain) in self.chains.enumerated() {
+        for (number, chain) in self.chains.enumerated() where self.segments[number].circle == circle {
             for stored in chain.runs {
                 let run = stored.run
                 guard let wanted = run.objects.firstIndex(of: id) else { continue }
@@ -437,7 +449,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     package mutating func objectsWithDifferentCreations() -> [ObjectIndex] {
-        var kinds: [ObjectID: Set<[ExactText]>] = [:]
+        var kinds: [CircledObjectID: Set<[ExactText]>] = [:]
         for (number, chain) in self.chains.enumerated() {
             let segment = SegmentIndex(rawValue: UInt32(number))
             let last = min(self.progress(of: segment).countedSequence, self.rights.limits(of: segment)?.writer ?? .max)
@@ -450,14 +462,15 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
                         guard let body = try? CreationBody(decoding: run.payload, at: operation.payloadRange) else {
                             continue
                         }
-                        let object = run.objects[Int(operation.object)]
+                        let id = run.objects[Int(operation.object)]
+                        let object = CircledObjectID(id, in: self.segments[number].circle)
                         kinds[object, default: []].insert([ExactText(body.type), ExactText(body.kind)])
                     }
                 }
             }
         }
-        let found = kinds.filter { $0.value.count > 1 }.keys.sorted()
-        return found.map { self.objectIndex(of: $0) }
+        let found = kinds.filter { $0.value.count > 1 }.keys.sorted { ($0.id, $0.circle) < ($1.id, $1.circle) }
+        return found.map { self.objectIndex(of: $0.id, in: $0.circle) }
     }
 
     package mutating func deletions(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
@@ -555,14 +568,20 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         }
         return found.sorted { left, right in
             let (left, right) = (self.objects[Int(left.rawValue)], self.objects[Int(right.rawValue)])
-            return left.position == right.position ? left.id < right.id : left.position < right.position
+            guard left.position == right.position else { return left.position < right.position }
+            return (left.id, left.circle) < (right.id, right.circle)
         }
     }
 
     package mutating func visibleObjects() -> [ObjectIndex] {
         self.objects.indices.filter { self.objects[$0].isVisible }
-            .sorted { self.objects[$0].id < self.objects[$1].id }
+            .sorted { self.listingKey($0) < self.listingKey($1) }
             .map { ObjectIndex(rawValue: UInt32($0)) }
+    }
+
+    /// What objects are listed by.
+    private func listingKey(_ position: Int) -> (ObjectID, CircleIndex) {
+        (self.objects[position].id, self.objects[position].circle)
     }
 
     package mutating func changePlaces(after place: ChangePlace, limit: Int) -> [ChangePlace] {
@@ -597,7 +616,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func knownObjects(after id: ObjectID?, limit: Int) -> [ObjectIndex] {
         let behind = self.objects.indices.filter { position in id.map { $0 < self.objects[position].id } ?? true }
-        let sorted = behind.sorted { self.objects[$0].id < self.objects[$1].id }
+        let sorted = behind.sorted { self.listingKey($0) < self.listingKey($1) }
         return sorted.prefix(limit).map { ObjectIndex(rawValue: UInt32($0)) }
     }
 
@@ -643,7 +662,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         }
         for position in self.objects.indices {
             self.siblings[position] = SiblingLinks()
-            self.objects[position] = ObjectRecord(id: self.objects[position].id)
+            self.objects[position] = ObjectRecord(id: self.objects[position].id, circle: self.objects[position].circle)
             self.changed[position] = self.lastCommit + 1
         }
     }

@@ -61,6 +61,15 @@ package protocol StoreTransaction:
 }
 
 extension StoreTransaction {
+    package mutating func objectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex {
+        try self.objectIndex(of: id, in: .home)
+    }
+
+    /// The number of an object that a chain names.
+    package mutating func objectIndex(of id: ObjectID, by segment: SegmentIndex) throws(StoreError) -> ObjectIndex {
+        try self.objectIndex(of: id, in: self.progress(of: segment).circle)
+    }
+
     package mutating func noteTaken(_ segment: SegmentIndex, through sequence: UInt64, by change: SegmentPoint) {}
 
     package mutating func firstConflicts(

@@ -7,8 +7,8 @@ package protocol StateReading {
     func segment(_ index: SegmentIndex) -> SegmentRecord
     func progress(of index: SegmentIndex) -> SegmentProgress
 
-    /// The number of an object that is known, whether it shows or not.
-    mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex?
+    /// The number of an object of a circle that is known, whether it shows or not.
+    mutating func existingObjectIndex(of id: ObjectID, in circle: CircleIndex) throws(StoreError) -> ObjectIndex?
     /// The number of a name that is known.
     mutating func existingNameIndex(of name: String) throws(StoreError) -> NameIndex?
     mutating func name(_ index: NameIndex) throws(StoreError) -> String
@@ -60,6 +60,10 @@ package protocol StateReading {
 }
 
 extension StateReading {
+    package mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
+        try self.existingObjectIndex(of: id, in: .home)
+    }
+
     /// All segments, in the order in which they became known.
     ///
     /// It is a new list each time: what is asked for with every write counts up to `segmentCount` instead.

@@ -248,6 +248,7 @@ package struct UnmergedOperation: Hashable, Sendable {
 /// The state of one object.
 package struct ObjectRecord: Hashable, Sendable {
     package var id: ObjectID
+    package var circle: CircleIndex
     /// The creation that counts: the first in order.
     ///
     /// Nil for an object only ever referred to.
@@ -268,7 +269,7 @@ package struct ObjectRecord: Hashable, Sendable {
     /// Whether the object shows: it lives, or something below it does.
     package var isVisible = false
 
-    package init(id: ObjectID) { self.id = id }
+    package init(id: ObjectID, circle: CircleIndex = .home) { (self.id, self.circle) = (id, circle) }
 
     /// Which creation made the object what it is.
     package struct Creation: Hashable, Sendable {
@@ -351,6 +352,8 @@ package struct SegmentRecord: Hashable, Sendable {
     private var introductionBox: IntroductionBox?
     /// The branch of the workspace that the chain belongs to; nil for the main timeline.
     package var branch: BranchID? { self.introductionBox?.content.branch }
+    /// The circle that it belongs to, which its introduction names; the store numbers it.
+    package var circle = CircleIndex.home
     /// The last change of a branch that counts in the main state, since a change of that has merged it.
     package var mergedSequence: UInt64 = 0
     /// The last change of a branch that somebody had seen who gave the branch up.
@@ -381,9 +384,10 @@ package struct SegmentRecord: Hashable, Sendable {
     /// The first segment of a replica.
     ///
     /// `origin`: the hash before the first change.
-    package init(id: ReplicaID, origin: Hash256) {
+    package init(id: ReplicaID, introduction: Introduction? = nil, origin: Hash256) {
         self.id = id
         self.storedHash = origin
+        self.introduction = introduction
     }
 
     /// A further segment of a replica.
@@ -419,6 +423,7 @@ package struct SegmentRecord: Hashable, Sendable {
             countedSequence: self.countedSequence,
             closedSequence: self.closedSequence,
             branch: self.branch,
+            circle: self.circle,
             appliedStamp: self.appliedStamp,
             firstRaised: self.firstRaised,
             next: self.next
@@ -439,6 +444,7 @@ package struct SegmentProgress: Hashable, Sendable {
     package var closedSequence: UInt64
     /// The branch that it belongs to; nil for the main timeline.
     package var branch: BranchID?
+    package var circle: CircleIndex
     package var appliedStamp: Stamp
     package var firstRaised: UInt64?
     /// The next segment of the same replica.

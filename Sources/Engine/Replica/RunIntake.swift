@@ -118,12 +118,15 @@ struct RunIntake {
                     run,
                     previous: previous,
                     device: run.firstSequence == 1 ? nil : device,
-                    membership: self.membership,
+                    workspace: self.membership.workspace,
                     self.cryptography
                 )
             } catch {
                 if error == .badSignature, run.firstSequence > 1 { continue }
                 return .refused(.violation("a run was refused: \(error)"))
+            }
+            if let introduction = verified.introduction, !self.membership.admits(introduction) {
+                return .refused(.violation("a chain of somebody who is not let in"))
             }
             let reception = try self.merge.receive(verified, in: &transaction)
             if reception != .doesNotFit { _ = try self.repair(from: run, verified.hashes, in: &transaction) }

@@ -17,6 +17,8 @@ struct PlanAuthors {
     }
 
     private let plan: MergePlan
+    /// Of the circle that they write to.
+    private let charter: Charter
     private var authors: [Author]
     /// The authors as they were when their databases were last copied.
     private var copies: [Author]
@@ -37,17 +39,17 @@ struct PlanAuthors {
         var hashes: [Hash256] = []
     }
 
-    /// Returns the changes that the authors of a plan write.
-    static func changes(of plan: MergePlan) -> GeneratedHistory {
-        var authors = PlanAuthors(plan)
+    /// Returns the changes that the authors of a plan write to the circle of a charter.
+    static func changes(of plan: MergePlan, under charter: Charter) -> GeneratedHistory {
+        var authors = PlanAuthors(plan, charter)
         if !plan.traits.contains(.introducedLate) { authors.introduceAll() }
         for step in plan.steps { authors.perform(step) }
         authors.changes.end = authors.time
         return authors.changes
     }
 
-    private init(_ plan: MergePlan) {
-        self.plan = plan
+    private init(_ plan: MergePlan, _ charter: Charter) {
+        (self.plan, self.charter) = (plan, charter)
         self.authors = (0..<plan.peerCount).map {
             Author(chain: $0, stored: ChainHoldings(chainCount: plan.peerCount))
         }
@@ -56,13 +58,13 @@ struct PlanAuthors {
         self.lies = Array(repeating: nil, count: plan.peerCount)
         if let fast = plan.fastPeer { self.clocks[fast] = .ahead }
         self.changes.objects = PlanVocabulary.objects
-        self.changes.addCharter()
+        self.changes.add(charter)
         for peer in 0..<plan.peerCount { self.openChain(PlanVocabulary.device(of: peer)) }
     }
 
     private mutating func openChain(_ device: TestDevice) {
         let nonce = PlanVocabulary.nonce(ofChain: self.chains.count, seed: self.plan.seed)
-        let replica = device.replica(nonce: nonce)
+        let replica = device.replica(nonce: nonce, in: self.charter.circle)
         self.chains.append(Chain(device: device, nonce: nonce, replica: replica))
         self.changes.devices[replica] = device
     }
@@ -206,7 +208,9 @@ struct PlanAuthors {
             let branch = self.plan.traits.contains(.branches) ? PlanVocabulary.branch(ofChain: author.chain) : nil
             let grants = chain.device.user == TestDevice.user ? [] : self.said.grants
             introduction.append(
-                .introduce(chain.device.introduction(nonce: chain.nonce, branch: branch, under: grants))
+                .introduce(
+                    chain.device.introduction(nonce: chain.nonce, branch: branch, in: self.charter, under: grants)
+                )
             )
         }
         let change = self.changes.append(
@@ -228,6 +232,8 @@ struct PlanAuthors {
 }
 
 extension GeneratedHistory {
-    /// Creates the changes that the authors of a plan write.
-    package init(_ plan: MergePlan) { self = PlanAuthors.changes(of: plan) }
+    /// Creates the changes that the authors of a plan write to the circle of a charter.
+    package init(_ plan: MergePlan, under charter: Charter = .home) {
+        self = PlanAuthors.changes(of: plan, under: charter)
+    }
 }

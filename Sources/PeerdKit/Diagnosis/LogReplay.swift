@@ -192,7 +192,7 @@ final class LogReplay: @unchecked Sendable {
                 run,
                 previous: end.hash,
                 device: first == 1 ? nil : record.device,
-                membership: self.membership,
+                workspace: self.membership.workspace,
                 SodiumCryptography()
             )
         } catch {

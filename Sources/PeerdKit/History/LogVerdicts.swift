@@ -51,7 +51,7 @@ struct LogVerdicts {
         switch edit {
         case .set(let object, let name, _), .unset(let object, let name), .redacted(let object, let name, _):
             let key = RegisterKey(
-                object: try transaction.objectIndex(of: object),
+                object: try transaction.objectIndex(of: object, by: write.segment),
                 name: try transaction.nameIndex(of: name)
             )
             guard let register = try transaction.register(key) else { return .superseded }
@@ -70,7 +70,7 @@ struct LogVerdicts {
         _ write: WriteReference,
         in transaction: inout some StoreTransaction
     ) throws -> OperationStatus {
-        let index = try transaction.objectIndex(of: object)
+        let index = try transaction.objectIndex(of: object, by: write.segment)
         var after = write
         after.index += 1
         let last = try transaction.lastEffectiveMove(of: index, before: after)

@@ -135,7 +135,7 @@ extension StoreTransaction {
             {
                 for change in run.changes where next <= last {
                     for operation in run.operations[change.operationRange] where operation.kind.isEdit {
-                        found.insert(try self.objectIndex(of: run.objects[Int(operation.object)]))
+                        found.insert(try self.objectIndex(of: run.objects[Int(operation.object)], by: segment))
                     }
                     next += 1
                 }

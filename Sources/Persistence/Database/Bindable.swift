@@ -99,6 +99,7 @@ extension Bindable where Self: RawRepresentable, RawValue: Bindable {
 
 extension SegmentIndex: Bindable {}
 extension ObjectIndex: Bindable {}
+extension CircleIndex: Bindable {}
 extension NameIndex: Bindable {}
 extension OperationKind: Bindable {}
 extension VersionStatus: Bindable {}

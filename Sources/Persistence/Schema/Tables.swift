@@ -124,12 +124,15 @@ extension Schema {
             PRIMARY KEY (segment, sequence)
         ) WITHOUT ROWID;
 
-        -- State: objects by number. A row without a creation is an object that was only referred to. Commits that
+        -- State: objects by number. An id is that of one object in each circle; 0 is home, and the others have numbers
+        -- in the order of the first segments that belong to them. A row without a creation is an object that was only
+        -- referred to. Commits that
         -- change objects are numbered: the last that changed anything of the object, that made it show, that made
         -- it show no more, and that changed its parent, type or kind.
         CREATE TABLE object (
             object INTEGER PRIMARY KEY,
-            id TEXT NOT NULL UNIQUE,
+            id TEXT NOT NULL,
+            circle INTEGER NOT NULL,
             created_stamp INTEGER,
             created_segment INTEGER,
             created_sequence INTEGER,
@@ -150,10 +153,15 @@ extension Schema {
             changed INTEGER NOT NULL,
             shown INTEGER NOT NULL,
             hidden INTEGER NOT NULL,
-            placed INTEGER NOT NULL
+            placed INTEGER NOT NULL,
+            UNIQUE (id, circle)
         );
         CREATE INDEX object_place ON object (parent, position);
-        CREATE INDEX object_type ON object (type, id) WHERE visible;
+        -- Hardly any id is in several circles. Without a word SQLite takes it that ten rows have one, and reads whole
+        -- tables rather than look them up.
+        ANALYZE sqlite_schema;
+        INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('object', 'sqlite_autoindex_object_1', '1000000 1 1');
+        CREATE INDEX object_type ON object (type, id, circle) WHERE visible;
         CREATE INDEX object_changed ON object (changed);
         CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
 

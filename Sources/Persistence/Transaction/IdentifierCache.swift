@@ -2,7 +2,7 @@ import CRDTCore
 
 /// The numbers of the ids that were used lately, and the next numbers to give out.
 struct IdentifierCache {
-    var objects: [ObjectID: ObjectIndex] = [:]
+    var objects: [CircledObjectID: ObjectIndex] = [:]
     var names: [ExactText: NameIndex] = [:]
     var nameTexts: [NameIndex: String] = [:]
     var next = NextNumbers()

@@ -59,7 +59,11 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         statement.bind(1, index)
         guard try statement.step() else { throw SQLiteTransaction.missing(index) }
-        var record = ObjectRecord(id: try statement.objectID(0))
+        let circle = CircleIndex(rawValue: statement.uint32(18))
+        guard circle.rawValue < UInt32(self.circles.count) else {
+            throw .damaged("object \(index.rawValue) is in a circle that there is not")
+        }
+        var record = ObjectRecord(id: try statement.objectID(0), circle: circle)
         if !statement.isNull(1) {
             record.creation = ObjectRecord.Creation(
                 write: try self.write(statement, at: 1),
@@ -136,7 +140,10 @@ extension SQLiteTransaction {
                 statement.bind(17, record.parent)
                 statement.bind(18, record.position.bytes)
             }
-            if entry.isNew { statement.bind(19, record.id) }
+            if entry.isNew {
+                statement.bind(19, record.id)
+                statement.bind(21, record.circle)
+            }
             statement.bind(20, commit)
             try statement.run()
             if entry.isNew {

@@ -8,7 +8,7 @@ extension SQLiteTransaction {
     package func addRights(_ place: StatementPlace) throws(StoreError) {
         try self.statements[.insertRights].run(place.change, place.index)
         var rights = self.rights
-        rights.add(place)
+        rights.add(place, in: self.progress(of: place.change.segment).circle)
         self.setRights(rights)
     }
 

@@ -28,6 +28,8 @@ extension SQLiteTransaction {
         self.segments.append(record)
     }
 
+    package var circles: CircleTable { self.segments.circles }
+
     // MARK: - Rows
 
     /// Reads all segments and restamps.

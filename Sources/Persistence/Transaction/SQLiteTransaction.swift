@@ -141,19 +141,20 @@ package final class SQLiteTransaction: NodeTransaction {
 
     // MARK: - Numbers for ids
 
-    package func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
-        if let index = self.identifiers.objects[id] { return index }
-        guard let index = try self.statements[.objectByID].first(id, read: { $0.object(0) }) else { return nil }
-        self.identifiers.objects[id] = index
+    package func existingObjectIndex(of id: ObjectID, in circle: CircleIndex) throws(StoreError) -> ObjectIndex? {
+        let key = CircledObjectID(id, in: circle)
+        if let index = self.identifiers.objects[key] { return index }
+        guard let index = try self.statements[.objectByID].first(id, circle, read: { $0.object(0) }) else { return nil }
+        self.identifiers.objects[key] = index
         return index
     }
 
-    package func objectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex {
-        if let index = try self.existingObjectIndex(of: id) { return index }
+    package func objectIndex(of id: ObjectID, in circle: CircleIndex) throws(StoreError) -> ObjectIndex {
+        if let index = try self.existingObjectIndex(of: id, in: circle) { return index }
         try self.flushIfLarge()
         let index = ObjectIndex(rawValue: try SQLiteTransaction.take(&self.identifiers.next.object))
-        self.objects.insertNew(ObjectRecord(id: id), at: index)
-        self.identifiers.objects[id] = index
+        self.objects.insertNew(ObjectRecord(id: id, circle: circle), at: index)
+        self.identifiers.objects[CircledObjectID(id, in: circle)] = index
         return index
     }
 

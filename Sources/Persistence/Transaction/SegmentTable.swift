@@ -9,6 +9,9 @@ struct SegmentTable {
     /// The records that the database holds, by the numbers of those that differ here.
     private var originals: [Int: SegmentRecord] = [:]
     private var storedCount = 0
+    /// The circles of the segments.
+    private(set) var circles = CircleTable()
+    private var storedCircleCount = 1
     /// Until a segment changes.
     var frontier: Frontier?
     /// Contexts at the checkpoints of some segments.
@@ -61,8 +64,9 @@ struct SegmentTable {
         self.commit()
     }
 
-    mutating func append(_ record: SegmentRecord) -> SegmentIndex {
+    mutating func append(_ record: consuming SegmentRecord) -> SegmentIndex {
         self.frontier = nil
+        record.circle = self.circles.take(record.introduction)
         let index = SegmentIndex(rawValue: UInt32(self.records.count))
         let chain = self.chains[record.id]
         if let last = chain?.last {
@@ -70,9 +74,9 @@ struct SegmentTable {
             self.records[Int(last.rawValue)].next = index
             self.progresses[Int(last.rawValue)].next = index
         }
-        self.records.append(record)
         self.progresses.append(record.progress)
         self.chains[record.id] = Chain(first: chain?.first ?? index, last: index)
+        self.records.append(record)
         return index
     }
 
@@ -114,7 +118,9 @@ struct SegmentTable {
     }
 
     /// Adds a statement about rights as the database holds it.
-    mutating func restore(_ place: StatementPlace) { self.rights.add(place) }
+    mutating func restore(_ place: StatementPlace) {
+        self.rights.add(place, in: self.progress(of: place.change.segment).circle)
+    }
 
     mutating func setRights(_ rights: RightsTable) {
         if self.formerRights == nil { self.formerRights = self.rights }
@@ -150,6 +156,7 @@ struct SegmentTable {
     mutating func commit() {
         self.originals.removeAll(keepingCapacity: true)
         self.storedCount = self.records.count
+        self.storedCircleCount = self.circles.count
         self.addedRestamps.removeAll(keepingCapacity: true)
         self.settledRestamps.removeAll(keepingCapacity: true)
         self.changedChains.removeAll(keepingCapacity: true)
@@ -168,6 +175,7 @@ struct SegmentTable {
         let added = Set(self.records[self.storedCount...].map(\.id))
         self.records.removeSubrange(self.storedCount...)
         self.progresses.removeSubrange(self.storedCount...)
+        self.circles.truncate(to: self.storedCircleCount)
         for id in added {
             guard var last = self.chains[id]?.first, Int(last.rawValue) < self.storedCount else {
                 self.chains[id] = nil

@@ -255,7 +255,7 @@ package struct MergeReplica: Sendable {
                         run,
                         previous: previous,
                         device: run.firstSequence == 1 ? nil : device,
-                        membership: MergeReplica.membership(of: run),
+                        workspace: TestDevice.workspace,
                         TestDevice.cryptography
                     )
                 } catch {
@@ -266,15 +266,6 @@ package struct MergeReplica: Sendable {
             rejection = error
         }
         throw .damaged("what another replica has of a chain does not hold: \(rejection)")
-    }
-
-    /// As if whoever is introduced had founded the workspace: others are not let in yet.
-    private static func membership(of run: Run) -> Membership {
-        var membership = TestDevice.membership
-        if let first = run.operations.first, case .introduce(let introduction)? = try? run.edit(first) {
-            membership.founder = introduction.user
-        }
-        return membership
     }
 
     /// Takes note of changes that came as bytes.

@@ -46,7 +46,7 @@ struct LogReplayCheck {
                     run,
                     previous: previous,
                     device: next == 1 ? nil : record.device,
-                    membership: self.membership,
+                    workspace: self.membership.workspace,
                     self.cryptography
                 )
             } catch {

@@ -82,7 +82,7 @@ package struct RelayTrial {
                 run,
                 previous: previous,
                 device: signer,
-                membership: membership,
+                workspace: membership.workspace,
                 cryptography
             )
         }
@@ -99,7 +99,7 @@ package struct RelayTrial {
                 run,
                 previous: previous,
                 device: run.firstSequence == 1 ? nil : device.device,
-                membership: TestDevice.membership,
+                workspace: TestDevice.workspace,
                 TestDevice.cryptography
             )
         }

@@ -1,6 +1,6 @@
 /// Objects, and their order below each other; the root is the parent NULL.
 extension StoreQuery {
-    static let objectByID = StoreQuery("SELECT object FROM object WHERE id = ?")
+    static let objectByID = StoreQuery("SELECT object FROM object WHERE id = ? AND circle = ?")
     static let objectID = StoreQuery("SELECT id FROM object WHERE object = ?")
     static let visibleCount = StoreQuery("SELECT count(*) FROM object WHERE visible")
     static let lastCommit = StoreQuery("SELECT max(changed) FROM object")
@@ -19,37 +19,39 @@ extension StoreQuery {
         ORDER BY changed, object LIMIT ?
         """
     )
-    static let visiblePage = StoreQuery("SELECT object FROM object WHERE id > ? AND visible ORDER BY id LIMIT ?")
-    static let knownPage = StoreQuery("SELECT object FROM object WHERE id > ? ORDER BY id LIMIT ?")
+    static let visiblePage = StoreQuery(
+        "SELECT object FROM object WHERE id > ? AND visible ORDER BY id, circle LIMIT ?"
+    )
+    static let knownPage = StoreQuery("SELECT object FROM object WHERE id > ? ORDER BY id, circle LIMIT ?")
     static let typePage = StoreQuery(
-        "SELECT object FROM object WHERE type = ? AND id > ? AND visible ORDER BY id LIMIT ?"
+        "SELECT object FROM object WHERE type = ? AND id > ? AND visible ORDER BY id, circle LIMIT ?"
     )
     static let lastPosition = StoreQuery("SELECT max(position) FROM object WHERE parent IS ?")
     static let childPage = StoreQuery(
         """
         SELECT object FROM object WHERE parent IS ? AND (position, id) > (?, ?) AND visible
-        ORDER BY position, id LIMIT ?
+        ORDER BY position, id, circle LIMIT ?
         """
     )
     static let childBefore = StoreQuery(
         """
         SELECT object FROM object WHERE parent IS ? AND (position, id) < (?, ?) AND visible
-        ORDER BY position DESC, id DESC LIMIT 1
+        ORDER BY position DESC, id DESC, circle DESC LIMIT 1
         """
     )
     static let objectRow = StoreQuery(
         """
         SELECT id, created_stamp, created_segment, created_sequence, created_idx, type, kind, existence, updated,
         parent, position, child_count, visible_child_count, visible, open_move_segment, open_move_sequence,
-        open_move_idx, other_open_moves FROM object WHERE object = ?
+        open_move_idx, other_open_moves, circle FROM object WHERE object = ?
         """
     )
     static let insertObject = StoreQuery(
         """
         INSERT INTO object (object, created_stamp, created_segment, created_sequence, created_idx, type, kind,
         existence, updated, child_count, visible_child_count, visible, open_move_segment, open_move_sequence,
-        open_move_idx, other_open_moves, parent, position, id, changed, shown, hidden, placed)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?20, ?20, 0, ?20)
+        open_move_idx, other_open_moves, parent, position, id, circle, changed, shown, hidden, placed)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?21, ?20, ?20, 0, ?20)
         """
     )
     private static let objectChange = """
@@ -76,7 +78,7 @@ extension StoreQuery {
         childrenInOrder
     }
     private static let childrenInOrder = StoreQuery(
-        "SELECT object FROM object WHERE parent IS ? ORDER BY position, id"
+        "SELECT object FROM object WHERE parent IS ? ORDER BY position, id, circle"
     )
-    static let visibleObjects = StoreQuery("SELECT object FROM object WHERE visible ORDER BY id")
+    static let visibleObjects = StoreQuery("SELECT object FROM object WHERE visible ORDER BY id, circle")
 }

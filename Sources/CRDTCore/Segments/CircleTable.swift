@@ -1,0 +1,51 @@
+/// Stands for a circle in one store.
+package struct CircleIndex: RawRepresentable, Hashable, Comparable, Sendable {
+    package var rawValue: UInt32
+
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Home has the same number in every store.
+    package static let home = CircleIndex(rawValue: 0)
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The circles that the chains of a store belong to, numbered in the order in which the first chain of each came.
+///
+/// A circle is merged as if it were alone: its changes name, and its operations touch, what is in it and nothing else.
+package struct CircleTable: Sendable {
+    private var circles: [Circle] = [.home]
+    private var numbers: [Circle: CircleIndex] = [:]
+
+    package init() {}
+
+    package var count: Int { self.circles.count }
+
+    package subscript(index: CircleIndex) -> Circle { self.circles[Int(index.rawValue)] }
+
+    /// The number of a circle; nil if nothing of it is here.
+    package func index(of circle: Circle) -> CircleIndex? { circle == .home ? .home : self.numbers[circle] }
+
+    /// The number of the circle that a chain belongs to, which is a new one if it is the first chain there.
+    package mutating func take(_ introduction: Introduction?) -> CircleIndex {
+        guard let circle = introduction?.circle, circle != .home else { return .home }
+        if let index = self.numbers[circle] { return index }
+        let index = CircleIndex(rawValue: UInt32(self.circles.count))
+        self.circles.append(circle)
+        self.numbers[circle] = index
+        return index
+    }
+
+    /// Forgets all but the first circles.
+    package mutating func truncate(to count: Int) {
+        while self.circles.count > count { self.numbers[self.circles.removeLast()] = nil }
+    }
+}
+
+/// Names an object: an id stands for one object in each circle.
+package struct CircledObjectID: Hashable, Sendable {
+    package var circle: CircleIndex
+    package var id: ObjectID
+
+    package init(_ id: ObjectID, in circle: CircleIndex) { (self.id, self.circle) = (id, circle) }
+}
