@@ -14,6 +14,14 @@ package struct GeneratedHistory: Sendable {
 
     package init() {}
 
+    /// The circle that all of it is written to; nil for nothing.
+    var circle: Circle? {
+        for change in self.changes {
+            if case .introduce(let introduction)? = change.edits.first { return introduction.circle }
+        }
+        return nil
+    }
+
     /// The replicas in the order of their ids.
     package var replicas: [ReplicaID] { Set(self.changes.map(\.replica)).sorted() }
 

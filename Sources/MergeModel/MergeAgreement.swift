@@ -337,6 +337,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             )
         }
         let verdicts = naive.verdicts()
+        if let others { try self.compareCombination(node, naive, others, moment) }
         // A branch that is given up in one circle may go on in another: it is one to its user.
         let chains = self.others == nil ? [1, 2] : []
         for branch in chains.compactMap({ PlanVocabulary.branch(ofChain: $0) }) {
@@ -350,6 +351,29 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             .map { FrontierEntry(replica: $0.replica, sequence: $0.sequence, hash: $0.hash) }
         guard try node.frontier() == Frontier(heads) else {
             throw Disagreement(.frontier, "\(moment), the frontier is not that of what is stored")
+        }
+    }
+
+    /// What is put together from both circles is what their states by themselves make.
+    private func compareCombination(
+        _ node: TestNode<Store>,
+        _ history: NaiveHistory,
+        _ others: GeneratedHistory,
+        _ moment: String
+    ) throws {
+        guard let circle = others.circle else { return }
+        let (seen, stored) = try node.combination(beside: others)
+        let expected = NaiveCombination([
+            (self.charter.circle, NaiveModel(history.permitted())),
+            (circle, NaiveModel(others.naive(stored, now: node.now).permitted())),
+        ])
+        guard seen == expected else {
+            throw Disagreement(.state, "\(moment), of both circles: \(seen.difference(from: expected))")
+        }
+        guard !self.compacts, try node.isComplete() else { return }
+        let byChanges = try node.combinationByChanges()
+        guard byChanges == expected else {
+            throw Disagreement(.state, "\(moment), by changes: \(byChanges.difference(from: expected))")
         }
     }
 

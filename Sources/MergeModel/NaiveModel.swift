@@ -114,7 +114,13 @@ package struct NaiveModel: Sendable {
 
     private func facts(about object: ObjectID) -> [Fact] { self.facts.filter { $0.write.edit.object == object } }
 
-    private func isAlive(_ object: ObjectID) -> Bool {
+    /// The users who have deleted an object, be it alive by now or not.
+    func deleters(of object: ObjectID) -> Set<UserID> {
+        Set(self.facts(about: object).filter { $0.write.edit.kind == .delete }.compactMap { self.users[$0.write.hash] })
+    }
+
+    /// Whether an object lives by itself.
+    func isAlive(_ object: ObjectID) -> Bool {
         let about = self.facts(about: object)
         let deletions = about.filter { $0.write.edit.kind == .delete }
         return about.contains { touch in

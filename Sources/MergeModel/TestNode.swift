@@ -61,6 +61,31 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         }
     }
 
+    /// What a user would see of all circles, and the changes of another circle that are stored.
+    func combination(beside others: GeneratedHistory) throws -> (seen: NaiveCombination, stored: Set<Hash256>) {
+        let stored = Set(others.changes.prefix(self.storedBesideCount).map(\.hash))
+        let seen = try self.store.read { transaction throws(StoreError) in
+            var state = CombinedState(.present, of: transaction)
+            return try NaiveCombination(of: &state)
+        }
+        return (seen, stored)
+    }
+
+    /// The same by a view of all changes that count, which finds everything without the tables of the store.
+    func combinationByChanges() throws -> NaiveCombination {
+        try self.store.read { transaction throws(StoreError) in
+            var seen = SeenSegments()
+            for segment in transaction.segmentIndices {
+                let progress = transaction.progress(of: segment)
+                if progress.countedSequence >= progress.firstSequence {
+                    _ = seen.raise(segment, to: progress.countedSequence)
+                }
+            }
+            var state = CombinedState(HistoryView(seen: seen), of: transaction)
+            return try NaiveCombination(of: &state)
+        }
+    }
+
     /// What the store should answer to some runs.
     package func expected(_ runs: [VerifiedRun]) -> [Merge.Reception] {
         var stored = self.stored.union([ChainHash.origin(TestDevice.workspace)])

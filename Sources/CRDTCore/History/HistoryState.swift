@@ -3,7 +3,7 @@
 /// - Complexity: In the present, that of the store. Else each function costs what it reads, and for each property
 ///   O(log *n*) in its writes. Lists of all objects look at all that ever were, and the children of a parent at all
 ///   that ever stood there.
-package struct HistoryState<Rows: StoreTransaction>: StateReading {
+package struct HistoryState<Rows: StoreTransaction>: CircleReading {
     private var rows: Rows
     private let found: Found
     /// Whether the store shows it by itself.
@@ -29,6 +29,7 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
         self.isPresent = view.isPresent
     }
 
+    package var circles: CircleTable { self.rows.circles }
     package var segmentCount: Int { self.rows.segmentCount }
     package func segment(_ index: SegmentIndex) -> SegmentRecord { self.rows.segment(index) }
     package func progress(of index: SegmentIndex) -> SegmentProgress { self.rows.progress(of: index) }
@@ -38,6 +39,28 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
         in circle: CircleIndex
     ) throws(StoreError) -> ObjectIndex? {
         try self.rows.existingObjectIndex(of: id, in: circle)
+    }
+
+    package mutating func objects(of id: ObjectID) throws(StoreError) -> [ObjectIndex] {
+        try self.rows.objects(of: id)
+    }
+
+    package mutating func isAlive(_ object: ObjectIndex) throws(StoreError) -> Bool {
+        try self.found.history.isAlive(object, in: &self.rows)
+    }
+
+    package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> Set<UserID> {
+        let deletions = try self.found.history.deletions(of: object, in: &self.rows)
+        return Set(deletions.compactMap { self.rows.segment($0.segment).introduction?.user })
+    }
+
+    /// The objects that show in their circles alone.
+    mutating func hiddenObjects() throws(StoreError) -> HiddenObjects {
+        guard self.isPresent else { return try HiddenObjects(in: &self, shown: self.visibleObjects()) }
+        var hidden = self.rows.hidden
+        try hidden.update(in: &self.rows)
+        self.rows.hidden = hidden
+        return hidden
     }
 
     package mutating func existingNameIndex(of name: String) throws(StoreError) -> NameIndex? {
@@ -125,6 +148,24 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
         return found
     }
 
+    package mutating func visibleChild(
+        of parent: ObjectIndex?,
+        before place: SiblingPlace
+    ) throws(StoreError) -> ObjectIndex? {
+        if self.isPresent { return try self.rows.visibleChild(of: parent, before: place) }
+        let family = try self.family(of: parent)
+        for child in family[..<family.firstPosition(where: { place <= $0.place })].reversed()
+        where try self.found.history.isVisible(child.object, in: &self.rows) {
+            return child.object
+        }
+        return nil
+    }
+
+    package mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position? {
+        if self.isPresent { return try self.rows.lastPosition(under: parent) }
+        return try self.family(of: parent).last?.place.position
+    }
+
     private mutating func family(
         of parent: ObjectIndex?
     ) throws(StoreError) -> [(place: SiblingPlace, object: ObjectIndex)] {
@@ -146,14 +187,15 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
 
     package mutating func visibleObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
         if self.isPresent { return try self.rows.visibleObjects(after: id, limit: limit) }
-        var (found, last): ([ObjectIndex], ObjectID?) = ([], id)
+        var found: [ObjectIndex] = []
+        var last = id.map { CircledObjectID($0, in: CircleIndex(rawValue: .max)) }
         while found.count < limit {
             let page = try self.rows.knownObjects(after: last, limit: History.pageCount)
             for object in page where found.count < limit {
                 if try self.found.history.isVisible(object, in: &self.rows) { found.append(object) }
             }
             guard page.count == History.pageCount, let end = page.last else { break }
-            last = try self.rows.look(at: end) { $0.id }
+            last = try self.rows.look(at: end) { CircledObjectID($0.id, in: $0.circle) }
         }
         return found
     }

@@ -12,8 +12,12 @@ package protocol HierarchyRows {
     ) throws(StoreError) -> Result
     /// How many objects show.
     mutating func visibleObjectCount() throws(StoreError) -> Int
-    /// Objects that are known, whether they show or not, in ascending order of ids, from behind one on.
-    mutating func knownObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex]
+    /// Objects that are known, whether they show or not, in ascending order of ids and circles, from behind one on.
+    mutating func knownObjects(after last: CircledObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex]
+    /// All objects of other circles than home, in no particular order.
+    mutating func objectsOutsideOfHome() throws(StoreError) -> [ObjectIndex]
+    /// Which objects are hidden behind others, as far as that was looked at: it follows from the rest.
+    var hidden: HiddenObjects { get set }
     /// The last commit that changed any object; 0 if there is none.
     var lastCommit: Int64 { get }
     /// Some of the objects that have changed behind a place, each with the last commit that changed it, in that order.

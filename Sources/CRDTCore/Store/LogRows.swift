@@ -5,9 +5,6 @@ package protocol LogRows: SegmentOrdering {
     mutating func objectIndex(of id: ObjectID, in circle: CircleIndex) throws(StoreError) -> ObjectIndex
     mutating func nameIndex(of name: String) throws(StoreError) -> NameIndex
 
-    /// The circles that segments belong to.
-    var circles: CircleTable { get }
-
     // Segments. Their indexes run from 0 without gaps; there are few enough to hold in memory.
 
     mutating func setSegment(_ record: consuming SegmentRecord, at index: SegmentIndex) throws(StoreError)

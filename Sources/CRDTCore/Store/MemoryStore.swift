@@ -53,6 +53,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package private(set) var rights = RightsTable()
     package var forks = ForkIndex()
     package var knownFrontier: Frontier?
+    package var hidden = HiddenObjects()
     /// What the owner of the store keeps beside the log; it is put back with it.
     package var beside: (any Sendable)?
 
@@ -405,12 +406,16 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
                 for (position, change) in run.changes.enumerated() {
                     for place in change.operationRange where run.operations[place].kind.isEdit {
                         guard run.operations[place].object == UInt32(wanted) else { continue }
-                        let write = WriteReference(
+                        var write = WriteReference(
                             stamp: change.stamp,
                             segment: SegmentIndex(rawValue: UInt32(number)),
                             sequence: run.firstSequence + UInt64(position),
                             index: UInt32(place) - change.operationStart
                         )
+                        // As it is ordered, if it is.
+                        if write.sequence <= self.progress(of: write.segment).appliedSequence {
+                            write.stamp = try self.effectiveStamp(at: write.point)
+                        }
                         if run.operations[place].kind == .redacted {
                             let key = RegisterKey(
                                 object: object,
@@ -431,11 +436,9 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     /// The operations on an object that are applied, as they are ordered now.
     private mutating func appliedHistory(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
         var found: [WriteReference] = []
-        for var write in try self.history(of: object)
+        for write in try self.history(of: object)
         where write.sequence <= self.progress(of: write.segment).countedSequence {
-            guard try self.countsByRight(write) else { continue }
-            write.stamp = try self.effectiveStamp(at: write.point)
-            found.append(write)
+            if try self.countsByRight(write) { found.append(write) }
         }
         return found
     }
@@ -614,8 +617,14 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.moveLog.lastEffective(of: object, before: write, self.segments)
     }
 
-    package mutating func knownObjects(after id: ObjectID?, limit: Int) -> [ObjectIndex] {
-        let behind = self.objects.indices.filter { position in id.map { $0 < self.objects[position].id } ?? true }
+    package mutating func objectsOutsideOfHome() -> [ObjectIndex] {
+        self.objects.indices.filter { self.objects[$0].circle != .home }.map { ObjectIndex(rawValue: UInt32($0)) }
+    }
+
+    package mutating func knownObjects(after last: CircledObjectID?, limit: Int) -> [ObjectIndex] {
+        let behind = self.objects.indices.filter { position in
+            last.map { ($0.id, $0.circle) < self.listingKey(position) } ?? true
+        }
         let sorted = behind.sorted { self.listingKey($0) < self.listingKey($1) }
         return sorted.prefix(limit).map { ObjectIndex(rawValue: UInt32($0)) }
     }

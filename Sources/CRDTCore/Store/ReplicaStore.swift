@@ -52,7 +52,7 @@ package struct RunIndexes: Sendable {
 ///
 /// Writes are seen by later reads of the same transaction. Every lookup by key is O(log *n*) or better.
 package protocol StoreTransaction:
-    StateReading, LogRows, OrderRows, BranchRows, RightsRows, RegisterRows, HierarchyRows, RedactionRows, ActionRows,
+    CircleReading, LogRows, OrderRows, BranchRows, RightsRows, RegisterRows, HierarchyRows, RedactionRows, ActionRows,
     UndoRows
 {
     /// Empties everything that follows from the log: registers, versions, objects' state, moves, raised stamps and

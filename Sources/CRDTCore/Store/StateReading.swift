@@ -9,6 +9,8 @@ package protocol StateReading {
 
     /// The number of an object of a circle that is known, whether it shows or not.
     mutating func existingObjectIndex(of id: ObjectID, in circle: CircleIndex) throws(StoreError) -> ObjectIndex?
+    /// That of the one that an id means where no circle is named.
+    mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex?
     /// The number of a name that is known.
     mutating func existingNameIndex(of name: String) throws(StoreError) -> NameIndex?
     mutating func name(_ index: NameIndex) throws(StoreError) -> String

@@ -91,11 +91,12 @@ struct ReplicaAuthor: ~Copyable {
                     return .failure(.noSuchBranch(branch))
                 }
                 let state = try WriteRefusal.from { () throws(StoreError) in
-                    HistoryState(try transaction.view(of: branch), of: transaction)
+                    CombinedState(try transaction.view(of: branch), of: transaction)
                 }
                 plan = try self.plan(plan, by: wanted, on: branch, as: action, state, in: transaction)
             } else {
-                plan = try self.plan(plan, by: wanted, on: nil, as: action, transaction, in: transaction)
+                let state = CombinedState(.present, of: transaction)
+                plan = try self.plan(plan, by: wanted, on: nil, as: action, state, in: transaction)
             }
         } catch {
             // Who asks for what was dropped gets an answer, as all others do that share the transaction.

@@ -43,7 +43,7 @@ extension TransactionPlan {
     ) throws(WriteRefusal) -> RestoreReport {
         guard try self.isVisible(object, in: &state) else { throw .noSuchObject(object) }
         let found = try WriteRefusal.from { () throws(StoreError) -> (wasThere: Bool, value: Value?) in
-            var past = HistoryState(view, of: store)
+            var past = CombinedState(view, of: store)
             guard let index = try past.existingObjectIndex(of: object), try past.object(index).isVisible else {
                 return (false, nil)
             }
@@ -140,7 +140,7 @@ private struct PastObject {
         _ view: HistoryView,
         in store: some StoreTransaction
     ) throws(StoreError) -> [PastObject] {
-        var past = HistoryState(view, of: store)
+        var past = CombinedState(view, of: store)
         guard let index = try past.existingObjectIndex(of: root) else { return [] }
         var objects: [PastObject] = []
         for member in try StateExport.subtree(index, in: &past) {

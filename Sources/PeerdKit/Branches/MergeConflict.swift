@@ -70,9 +70,9 @@ extension Workspace {
     fileprivate static func state(
         _ seen: SeenSegments,
         of transaction: inout SQLiteTransaction
-    ) throws(StoreError) -> HistoryState<SQLiteTransaction> {
+    ) throws(StoreError) -> WorkspaceState {
         let view = try HistoryView(seen: seen, namesMissing: true, in: &transaction)
-        return HistoryState(view, of: transaction)
+        return CombinedState(view, of: transaction)
     }
 
     private static func seen(
@@ -86,7 +86,7 @@ extension Workspace {
 
 /// One of two timelines, and what was done there since they parted.
 private struct Timeline {
-    var state: HistoryState<SQLiteTransaction>
+    var state: WorkspaceState
     private var history: History
     private let base: SeenSegments
 
@@ -153,7 +153,7 @@ extension MergeConflict {
         of index: ObjectIndex,
         _ branch: inout Timeline,
         _ target: inout Timeline,
-        _ merged: inout HistoryState<SQLiteTransaction>,
+        _ merged: inout WorkspaceState,
         in transaction: inout SQLiteTransaction
     ) throws(StoreError) -> [MergeConflict] {
         let id = try transaction.look(at: index) { $0.id }

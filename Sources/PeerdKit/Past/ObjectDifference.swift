@@ -60,8 +60,8 @@ extension Workspace {
         try await self.reading { transaction in
             let moments = (first, try second ?? Moment.now(in: &transaction))
             let seen = (try moments.0.seen(in: &transaction), try moments.1.seen(in: &transaction))
-            var before = HistoryState(try moments.0.view(in: &transaction), of: transaction)
-            var after = HistoryState(try moments.1.view(in: &transaction), of: transaction)
+            var before = CombinedState(try moments.0.view(in: &transaction), of: transaction)
+            var after = CombinedState(try moments.1.view(in: &transaction), of: transaction)
             let edited = try transaction.objects(between: seen.0, and: seen.1)
             // What is edited below a deleted object brings it back.
             var touched = edited

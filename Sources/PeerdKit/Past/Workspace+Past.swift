@@ -2,7 +2,7 @@ package import CRDTCore
 package import Persistence
 
 /// The state of a workspace now or at a moment, as the readers of this package see it.
-package typealias WorkspaceState = HistoryState<SQLiteTransaction>
+package typealias WorkspaceState = CombinedState<SQLiteTransaction>
 
 /// The past: the same reads, of an earlier state.
 extension Workspace {
@@ -33,7 +33,7 @@ extension Workspace {
         _ body: @Sendable (inout ReadTransaction) throws -> Result
     ) async throws -> Result {
         try await self.reading { transaction in
-            var transaction = ReadTransaction(HistoryState(try moment.view(in: &transaction), of: transaction))
+            var transaction = ReadTransaction(CombinedState(try moment.view(in: &transaction), of: transaction))
             return try body(&transaction)
         }
     }

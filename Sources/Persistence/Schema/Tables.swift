@@ -163,6 +163,7 @@ extension Schema {
         INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('object', 'sqlite_autoindex_object_1', '1000000 1 1');
         CREATE INDEX object_type ON object (type, id, circle) WHERE visible;
         CREATE INDEX object_changed ON object (changed);
+        CREATE INDEX object_outside ON object (object) WHERE circle > 0;
         CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
 
         -- State: the write in force of each property, the commit that changed it, and the number of writes. The

@@ -4,16 +4,24 @@ package import CRDTCore
 extension SQLiteTransaction {
     /// Visible objects in ascending order of ids, behind one.
     package func visibleObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
-        try self.page(.visiblePage, after: id, limit)
-    }
-
-    package func knownObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
-        try self.page(.knownPage, after: id, limit)
-    }
-
-    private func page(_ query: StoreQuery, after id: ObjectID?, _ limit: Int) throws(StoreError) -> [ObjectIndex] {
         try self.flush()
-        return try self.statements[query].rows(Self.text(of: id), limit) { $0.object(0) }
+        return try self.statements[.visiblePage].rows(Self.text(of: id), limit) { $0.object(0) }
+    }
+
+    package func knownObjects(after last: CircledObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
+        let (id, circle) = (Self.text(of: last?.id), last?.circle ?? .home)
+        return try self.statements[.knownPage].rows(id, circle, limit) { $0.object(0) }
+    }
+
+    package func objects(of id: ObjectID) throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
+        return try self.statements[.objectsByID].rows(id) { $0.object(0) }
+    }
+
+    package func objectsOutsideOfHome() throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
+        return try self.statements[.objectsOutsideOfHome].rows { $0.object(0) }
     }
 
     /// The same for objects of one type.

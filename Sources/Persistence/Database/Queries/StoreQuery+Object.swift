@@ -22,7 +22,11 @@ extension StoreQuery {
     static let visiblePage = StoreQuery(
         "SELECT object FROM object WHERE id > ? AND visible ORDER BY id, circle LIMIT ?"
     )
-    static let knownPage = StoreQuery("SELECT object FROM object WHERE id > ? ORDER BY id, circle LIMIT ?")
+    static let knownPage = StoreQuery(
+        "SELECT object FROM object WHERE (id, circle) > (?, ?) ORDER BY id, circle LIMIT ?"
+    )
+    static let objectsByID = StoreQuery("SELECT object FROM object WHERE id = ? ORDER BY circle")
+    static let objectsOutsideOfHome = StoreQuery("SELECT object FROM object WHERE circle > 0")
     static let typePage = StoreQuery(
         "SELECT object FROM object WHERE type = ? AND id > ? AND visible ORDER BY id, circle LIMIT ?"
     )

@@ -23,6 +23,16 @@ package struct CircleTable: Sendable {
 
     package subscript(index: CircleIndex) -> Circle { self.circles[Int(index.rawValue)] }
 
+    /// Whether a circle's canonical bytes come before those of another; home comes first.
+    func precedes(_ left: CircleIndex, _ right: CircleIndex) -> Bool {
+        let bytes = [left, right].map { index in
+            var bytes: [UInt8] = []
+            self[index].encode(to: &bytes)
+            return bytes
+        }
+        return bytes[0].lexicographicallyPrecedes(bytes[1])
+    }
+
     /// The number of a circle; nil if nothing of it is here.
     package func index(of circle: Circle) -> CircleIndex? { circle == .home ? .home : self.numbers[circle] }
 

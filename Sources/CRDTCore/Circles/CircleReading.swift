@@ -1,0 +1,94 @@
+/// What decides which of the objects with one id a user sees: each circle may have one.
+package protocol CircleReading: StateReading {
+    /// The circles that objects are in.
+    var circles: CircleTable { get }
+    /// The objects of all circles that an id stands for, in the order of their circles' numbers.
+    mutating func objects(of id: ObjectID) throws(StoreError) -> [ObjectIndex]
+    /// Whether an object lives, and does not only show because something below it lives.
+    mutating func isAlive(_ object: ObjectIndex) throws(StoreError) -> Bool
+    /// The users of whom a deletion of an object counts.
+    mutating func deleters(of object: ObjectIndex) throws(StoreError) -> Set<UserID>
+}
+
+extension CircleReading {
+    package mutating func objects(of id: ObjectID) throws(StoreError) -> [ObjectIndex] {
+        var found: [ObjectIndex] = []
+        for circle in 0..<UInt32(self.circles.count) {
+            let object = try self.existingObjectIndex(of: id, in: CircleIndex(rawValue: circle))
+            if let object { found.append(object) }
+        }
+        return found
+    }
+
+    /// Which of the objects with one id shows to who reads all circles; nil if none does.
+    ///
+    /// What lives comes before what only shows because of something below it, and what was created before what is only
+    /// referred to, which shows in home alone. Of several that live the one shows that another was moved to: its
+    /// creator has deleted another one. Else the one in home shows, then one whose creator the id belongs to, so that
+    /// nobody takes the place of what others have by a copy, and then that in the circle with the lowest bytes.
+    mutating func choice(of objects: [ObjectIndex]) throws(StoreError) -> ObjectIndex? {
+        var candidates: [Candidate] = []
+        for object in objects {
+            let record = try self.object(object)
+            guard record.isVisible, record.creation != nil || record.circle == .home else { continue }
+            candidates.append(Candidate(object: object, record: record))
+        }
+        guard candidates.count > 1 else { return candidates.first?.object }
+        let created = candidates.filter { $0.record.creation != nil }
+        if !created.isEmpty { candidates = created }
+        var living: [Candidate] = []
+        for candidate in candidates where try self.isAlive(candidate.object) { living.append(candidate) }
+        if !living.isEmpty { candidates = living }
+        var moved: [Candidate] = []
+        for candidate in candidates where try self.isMoved(candidate, from: objects) { moved.append(candidate) }
+        if let last = moved.max(by: { self.isCreated($0, before: $1) }) { return last.object }
+        return candidates.min { self.precedes($0, $1) }?.object
+    }
+
+    /// Whether the creator of an object has deleted another one with its id.
+    private mutating func isMoved(_ candidate: Candidate, from others: [ObjectIndex]) throws(StoreError) -> Bool {
+        guard let creator = self.creator(of: candidate.record) else { return false }
+        for other in others where other != candidate.object {
+            if try self.deleters(of: other).contains(creator) { return true }
+        }
+        return false
+    }
+
+    private func creator(of record: ObjectRecord) -> UserID? {
+        record.creation.flatMap { self.segment($0.write.segment).introduction?.user }
+    }
+
+    private func isCreated(_ left: Candidate, before right: Candidate) -> Bool {
+        let stamps = [left, right].map { $0.record.creation?.write.stamp ?? .zero }
+        return stamps[0] == stamps[1] ? self.circles.precedes(right.circle, left.circle) : stamps[0] < stamps[1]
+    }
+
+    private func precedes(_ left: Candidate, _ right: Candidate) -> Bool {
+        if left.circle == .home || right.circle == .home { return left.circle == .home }
+        let isGiven = [left, right].map { candidate in
+            self.creator(of: candidate.record).map { candidate.record.id.isGiven(by: $0) } ?? false
+        }
+        return isGiven[0] == isGiven[1] ? self.circles.precedes(left.circle, right.circle) : isGiven[0]
+    }
+}
+
+/// One of several objects with an id.
+private struct Candidate {
+    var object: ObjectIndex
+    var record: ObjectRecord
+    var circle: CircleIndex { self.record.circle }
+}
+
+extension StoreTransaction {
+    package mutating func isAlive(_ object: ObjectIndex) throws(StoreError) -> Bool {
+        try self.look(at: object) { $0.existence.isAlive }
+    }
+
+    package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> Set<UserID> {
+        var users: Set<UserID> = []
+        for write in try self.deletions(of: object) {
+            if let user = self.segment(write.segment).introduction?.user { users.insert(user) }
+        }
+        return users
+    }
+}

@@ -1,0 +1,58 @@
+/// The objects that show in their circle and not to who reads several of them: another one with their id shows in their
+/// place, or they were only referred to there.
+///
+/// They are few: what was moved to another circle is deleted where it was, and does not show there.
+package struct HiddenObjects: Sendable {
+    package private(set) var objects: Set<ObjectIndex> = []
+    /// Behind the last commit of which all changes have been looked at; nil if nothing has.
+    private var place: ChangePlace?
+
+    private static let pageCount = 512
+
+    package init() {}
+
+    /// Those of a state of which no changes are known: all of its objects are looked at.
+    init(in state: inout some CircleReading, shown: [ObjectIndex]) throws(StoreError) {
+        var ids: Set<ObjectID> = []
+        for object in shown { ids.insert(try state.object(object).id) }
+        for id in ids { try self.judge(id, in: &state) }
+    }
+
+    /// Takes in what has changed in a store since the last time.
+    ///
+    /// What has not been committed is looked at again the next time.
+    /// - Complexity: O(*n* log *m*) for *n* objects that have changed, of *m*, and the first time for all outside of
+    ///   home. Nothing where there is but one circle.
+    mutating func update(in rows: inout some StoreTransaction) throws(StoreError) {
+        guard rows.circles.count > 1 else { return }
+        if var place = self.place {
+            while true {
+                let page = try rows.changePlaces(after: place, limit: Self.pageCount)
+                try self.judge(page.map { ObjectIndex(rawValue: UInt32(truncatingIfNeeded: $0.object)) }, in: &rows)
+                guard page.count == Self.pageCount, let last = page.last else { break }
+                place = last
+            }
+        } else {
+            try self.judge(try rows.objectsOutsideOfHome(), in: &rows)
+        }
+        self.place = .end(of: rows.lastCommit)
+    }
+
+    private mutating func judge(
+        _ objects: [ObjectIndex],
+        in rows: inout some StoreTransaction
+    ) throws(StoreError) {
+        var ids: Set<ObjectID> = []
+        for object in objects { ids.insert(try rows.look(at: object) { $0.id }) }
+        for id in ids { try self.judge(id, in: &rows) }
+    }
+
+    private mutating func judge(_ id: ObjectID, in state: inout some CircleReading) throws(StoreError) {
+        let objects = try state.objects(of: id)
+        let choice = try state.choice(of: objects)
+        for object in objects {
+            let isVisible = try state.object(object).isVisible
+            if isVisible, object != choice { self.objects.insert(object) } else { self.objects.remove(object) }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package import CRDTCore
+
+/// What a user sees of several circles, by brute force.
+package struct NaiveCombination: Hashable {
+    package var objects: [ObjectID: VisibleObject] = [:]
+    package var roots: [ObjectID] = []
+
+    /// One of the objects with an id.
+    private struct Copy {
+        var circle: Circle
+        var object: PlainObject
+        var isAlive: Bool
+        var deleters: Set<UserID>
+
+        /// The creator, if the object is of the first kind of those that may show.
+        var creator: UserID? { self.object.creation?.creator }
+
+        /// The bytes by which circles are told apart when nothing else does.
+        var bytes: [UInt8] {
+            switch self.circle {
+            case .home: [0]
+            case .roster: [1]
+            case .shared(let owner, let nonce): [2] + owner.bytes.array + nonce.array
+            }
+        }
+    }
+
+    /// What a state shows, in all of its ways.
+    package init(of state: inout some StateReading) throws(StoreError) {
+        self.objects = try VisibleObject.all(of: &state)
+        for index in try state.visibleChildren(of: nil, after: nil, limit: .max) {
+            self.roots.append(try state.object(index).id)
+        }
+    }
+
+    package init(_ circles: [(Circle, NaiveModel)]) {
+        var copies: [ObjectID: [Copy]] = [:]
+        for (circle, model) in circles {
+            for object in model.state().objects {
+                copies[object.id, default: []].append(
+                    Copy(
+                        circle: circle,
+                        object: object,
+                        isAlive: model.isAlive(object.id),
+                        deleters: model.deleters(of: object.id)
+                    )
+                )
+            }
+        }
+        var parents: [ObjectID: ObjectID] = [:]
+        let shown = copies.compactMapValues { Self.shown($0) }
+        for (id, copy) in shown {
+            self.objects[id] = VisibleObject(copy.object)
+            if let parent = copy.object.parent, shown[parent] != nil { parents[id] = parent }
+        }
+        while let lowest = Self.lowestOfCycle(parents) { parents[lowest] = nil }
+        let standing = parents
+        func below(_ parent: ObjectID?) -> [ObjectID] {
+            let ids = shown.keys.filter { standing[$0] == parent }
+            return ids.sorted { left, right in
+                let positions = [left, right].map { shown[$0]?.object.position ?? .initial }
+                return positions[0] == positions[1] ? left < right : positions[0] < positions[1]
+            }
+        }
+        for id in shown.keys {
+            self.objects[id]?.parent = parents[id]
+            self.objects[id]?.children = below(id)
+        }
+        self.roots = below(nil)
+    }
+
+    /// What is different, for the message of a failed test.
+    func difference(from expected: NaiveCombination) -> String {
+        let differing = Set(self.objects.keys).union(expected.objects.keys).filter {
+            self.objects[$0] != expected.objects[$0]
+        }
+        let lines = differing.sorted().map { id in
+            let found = [self.objects[id], expected.objects[id]].map { $0.map { "\($0)" } ?? "nothing" }
+            return "\n\(ModelWords.short(id)) is \(found[0])\nexpected \(found[1])"
+        }
+        let roots = [self.roots, expected.roots].map { $0.map { ModelWords.short($0) } }
+        return "roots \(roots[0]), expected \(roots[1])" + lines.joined()
+    }
+
+    private static func shown(_ copies: [Copy]) -> Copy? {
+        var left = copies.filter { $0.object.isVisible && ($0.object.creation != nil || $0.circle == .home) }
+        func narrow(_ isBetter: (Copy) -> Bool) {
+            let better = left.filter(isBetter)
+            if !better.isEmpty { left = better }
+        }
+        narrow { $0.object.creation != nil }
+        narrow { $0.isAlive }
+        let others = copies
+        func isMoved(_ copy: Copy) -> Bool {
+            guard let creator = copy.creator else { return false }
+            return others.contains { $0.circle != copy.circle && $0.deleters.contains(creator) }
+        }
+        if left.contains(where: isMoved) {
+            narrow(isMoved)
+            let last = left.compactMap { $0.object.creation?.stamp }.max()
+            narrow { $0.object.creation?.stamp == last }
+        } else {
+            narrow { $0.circle == .home }
+            narrow { copy in copy.creator.map { copy.object.id.isGiven(by: $0) } ?? false }
+        }
+        return left.min { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    }
+
+    private static func lowestOfCycle(_ parents: [ObjectID: ObjectID]) -> ObjectID? {
+        for start in parents.keys.sorted() {
+            var (way, next): ([ObjectID], ObjectID?) = ([], start)
+            while let current = next, !way.contains(current) {
+                way.append(current)
+                next = parents[current]
+            }
+            if let met = next { return way[(way.firstIndex(of: met) ?? 0)...].min() }
+        }
+        return nil
+    }
+}
