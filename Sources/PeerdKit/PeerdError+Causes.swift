@@ -176,9 +176,42 @@ extension PeerdError {
         case .notOnBranch:
             self.init(.invalidArgument, "That cannot be done on a branch.", advice: "Do it on the main timeline.")
         case .shownOnBranch(let branch, let name): self.init(branch: branch, showsPastOf: name)
+        case .partOfShare, .notShared, .notPermitted: self.init(sharing: refusal)
         case .store(let error):
             self.init(error)
         }
+    }
+
+    private init(sharing refusal: WriteRefusal) {
+        switch refusal {
+        case .partOfShare(let object):
+            self.init(
+                .invalidArgument,
+                "The object \(object) is below one that is shared, and is shared with it.",
+                advice: "Share that one, or move this one elsewhere first."
+            )
+        case .notShared(let object):
+            self.init(.invalidArgument, "The object \(object) is not shared by itself.", advice: "See who has access.")
+        case .notPermitted(let need, let object): self.init(need, of: object)
+        default: self.init(refusal)
+        }
+    }
+
+    private init(_ need: RightNeed, of object: ObjectID?) {
+        let deed =
+            switch need {
+            case .write(let name): "write “\(name.prefix(80))”"
+            case .role(.reader): "read that"
+            case .role(.writer): "write"
+            case .role(.manager): "say who has access"
+            case .owner: "say who manages"
+            }
+        let place = object.map { " of the object \($0)" } ?? ""
+        self.init(
+            .notPermitted,
+            "You may not \(deed)\(place) here; nothing was written.",
+            advice: "Ask the owner, or somebody who manages it, for access."
+        )
     }
 
     private init(branch: String, showsPastOf name: String) {

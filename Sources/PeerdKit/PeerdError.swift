@@ -30,6 +30,8 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case branchUnmerged
         /// An open branch shows an earlier value of the property whose past is to be erased.
         case shownOnBranch
+        /// The user may not do that with that object.
+        case notPermitted
         /// The move would put an object below itself.
         case wouldCloseCycle
         /// The sibling that was named as the place of a move is not a child of that parent.

@@ -106,9 +106,8 @@ extension ExitStatus {
                 .closed, .readOnly:
                 .storage
             case .wouldCloseCycle, .notASibling, .branchExists, .branchUnmerged, .shownOnBranch, .tooLarge, .wrongType,
-                .clockExhausted, .clockUnconfirmed, .inviteSpent, .cannotInvite, .joinRefused, .noRandomness,
-                .conflictChanged,
-                .importInvalid:
+                .notPermitted, .clockExhausted, .clockUnconfirmed, .inviteSpent, .cannotInvite, .joinRefused,
+                .noRandomness, .conflictChanged, .importInvalid:
                 .failure
             }
     }

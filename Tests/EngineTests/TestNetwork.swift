@@ -50,6 +50,8 @@ final class TestNetwork {
     var carriesBeacons = false
     /// Hosts from which nobody answers a dial, not even to refuse it.
     var silentHosts: Set<String> = []
+    /// Who uses each machine that was added, and in which workspace.
+    private(set) var users: [(user: UserID, founder: UserID, workspaceNonce: Bytes16)] = []
     /// The key file of each machine.
     private var keys: [[UInt8]] = []
     var time: UInt64 = 1_000_000
@@ -80,15 +82,23 @@ final class TestNetwork {
     }
 
     /// Starts a node on a store.
-    func add(_ identity: consuming DeviceIdentity, store: consuming MemoryStore? = nil, seed: UInt64) throws -> Int {
+    ///
+    /// `token`: what is kept beside the store.
+    func add(
+        _ identity: consuming DeviceIdentity,
+        store: consuming MemoryStore? = nil,
+        token: UInt8 = 1,
+        seed: UInt64
+    ) throws -> Int {
         let host = "10.0.0.\(self.machines.count + 1)"
         let wall = WallTime(milliseconds: Self.epoch + self.time)
         let origin = identity.origin
+        self.users.append((identity.user, identity.founder, identity.workspaceNonce))
         self.keys.append(identity.encoded().withBytes { Array($0) })
         let node = try Node(
             store: store ?? MemoryStore(origin: origin),
             identity: identity,
-            configuration: self.configuration(),
+            configuration: self.configuration(token: token),
             entropy: Self.entropy(seed),
             at: ClockReading(wall: wall, monotonicMilliseconds: self.time)
         )

@@ -72,7 +72,7 @@ struct UndoWorld {
         try self.devices[device].node.read { transaction throws(StoreError) in
             guard let entropy = EntropyStream(seed: secret) else { preconditionFailure("32 bytes") }
             let plan = TransactionPlan(namespace: ObjectID(bytes: Bytes16(high: 1, low: 1)), user: user)
-            var state: any StateReading = transaction
+            var state: any CircleReading = transaction
             if let branch { state = HistoryState(try transaction.view(of: branch), of: transaction) }
             var local = LocalTransaction(
                 plan: plan,

@@ -181,8 +181,11 @@ package enum Circle: Hashable, Sendable {
     /// Any other one: its id is the hash of its owner and a nonce, so its owner is fixed.
     case shared(owner: UserID, nonce: Bytes16)
 
+    /// The circle in which a user has what is his alone, if he does not read home.
+    package static func own(of user: UserID) -> Circle { .shared(owner: user, nonce: Bytes16(high: 0, low: 0)) }
+
     /// Appends the canonical bytes.
-    func encode(to bytes: inout [UInt8]) {
+    package func encode(to bytes: inout [UInt8]) {
         switch self {
         case .home: bytes.append(0)
         case .roster: bytes.append(1)
@@ -193,7 +196,7 @@ package enum Circle: Hashable, Sendable {
         }
     }
 
-    init(decoding reader: inout ByteReader) throws(WireError) {
+    package init(decoding reader: inout ByteReader) throws(WireError) {
         switch try reader.byte() {
         case 0: self = .home
         case 1: self = .roster

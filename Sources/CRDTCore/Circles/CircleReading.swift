@@ -45,6 +45,16 @@ extension CircleReading {
         return candidates.min { self.precedes($0, $1) }?.object
     }
 
+    /// The last one that was created of some objects; nil if none was.
+    mutating func lastCreated(of objects: [ObjectIndex]) throws(StoreError) -> ObjectIndex? {
+        var created: [Candidate] = []
+        for object in objects {
+            let record = try self.object(object)
+            if record.creation != nil { created.append(Candidate(object: object, record: record)) }
+        }
+        return created.max { self.isCreated($0, before: $1) }?.object
+    }
+
     /// Whether the creator of an object has deleted another one with its id.
     private mutating func isMoved(_ candidate: Candidate, from others: [ObjectIndex]) throws(StoreError) -> Bool {
         guard let creator = self.creator(of: candidate.record) else { return false }

@@ -1,8 +1,9 @@
 /// The state that a user sees, put together from all circles that a store holds.
 ///
 /// Of the objects with one id one shows (`CircleReading.choice`). What stands below any of them stands below that one:
-/// so a parent in another circle is where something is mounted. What stands below something that does not show at all
-/// is at the root. Where mounts of several circles close a cycle, its object with the lowest id is at the root.
+/// so a parent in another circle is where something is mounted. What is at the root of another circle than home is
+/// mounted where home has put it. What stands below something that does not show at all is at the root. Where mounts of
+/// several circles close a cycle, its object with the lowest id is at the root.
 ///
 /// - Complexity: With one circle, that of the state below. Else lists cost, besides, what is hidden and what stands
 ///   below that, and of the past all that ever was.
@@ -14,9 +15,11 @@ package struct CombinedState<Rows: StoreTransaction>: CircleReading {
 
     /// What was found already; copies of a state share it.
     private final class Found {
-        var hidden: Set<ObjectIndex>?
-        /// What stands below something that is hidden, and where that shows; nil at the root.
+        var overlay: CircleOverlay?
+        /// What stands elsewhere than its circle says, with that place; nil is the root.
         var mounts: [ObjectIndex: ObjectIndex?]?
+        /// Where that stands among its siblings, if its circle does not say so either.
+        var positions: [ObjectIndex: Position] = [:]
     }
 
     package init(_ view: HistoryView, of rows: Rows) {
@@ -28,17 +31,19 @@ package struct CombinedState<Rows: StoreTransaction>: CircleReading {
     package var isPresent: Bool { self.state.isPresent }
 
     /// The objects that show in their circle alone.
-    package mutating func hiddenObjects() throws(StoreError) -> Set<ObjectIndex> {
-        if self.isSingle { return [] }
-        if let known = self.found.hidden { return known }
-        let hidden = try self.state.hiddenObjects().objects
-        self.found.hidden = hidden
-        return hidden
+    package mutating func hiddenObjects() throws(StoreError) -> Set<ObjectIndex> { try self.overlay().hidden }
+
+    private mutating func overlay() throws(StoreError) -> CircleOverlay {
+        if self.isSingle { return CircleOverlay() }
+        if let known = self.found.overlay { return known }
+        let overlay = try self.state.overlay()
+        self.found.overlay = overlay
+        return overlay
     }
 
     /// What stands elsewhere than its circle says, with that place; nil is the root.
     ///
-    /// - Complexity: O(*n* *d*) for *n* objects below hidden ones and *d* levels, the first time.
+    /// - Complexity: O(*n* *d*) for *n* objects below hidden ones or placed by home, and *d* levels, the first time.
     private mutating func mounts() throws(StoreError) -> [ObjectIndex: ObjectIndex?] {
         if let known = self.found.mounts { return known }
         var mounts: [ObjectIndex: ObjectIndex?] = [:]
@@ -49,6 +54,12 @@ package struct CombinedState<Rows: StoreTransaction>: CircleReading {
             where !hidden.contains(child) {
                 mounts[child] = .some(place)
             }
+        }
+        for object in try self.overlay().placed {
+            guard let place = try self.state.homePlace(of: self.state.object(object)) else { continue }
+            let parent = try place.parent.map { above throws(StoreError) in try self.state.object(above).id }
+            mounts[object] = try .some(parent.flatMap { id throws(StoreError) in try self.shown(id) })
+            self.found.positions[object] = place.position
         }
         for mounted in mounts.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             if let lowest = try self.lowest(ofCycleFrom: mounted, mounts) { mounts[lowest] = .some(nil) }
@@ -112,13 +123,12 @@ extension CombinedState {
         try self.state.existingObjectIndex(of: id, in: circle)
     }
 
-    /// The one that shows; else one that was created, in home first.
+    /// The one that shows; else the one that was created last.
     package mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
         if self.isSingle { return try self.state.existingObjectIndex(of: id) }
         if let shown = try self.shown(id) { return shown }
         let objects = try self.state.objects(of: id)
-        for object in objects where try self.state.object(object).creation != nil { return object }
-        return objects.first
+        return try self.state.lastCreated(of: objects) ?? objects.first
     }
 
     package mutating func objects(of id: ObjectID) throws(StoreError) -> [ObjectIndex] {
@@ -141,6 +151,7 @@ extension CombinedState {
         var record = try self.state.object(index)
         if self.isSingle { return record }
         if let mount = try self.mounts()[index] { record.parent = mount }
+        if let position = self.found.positions[index] { record.position = position }
         if try self.hiddenObjects().contains(index) { record.isVisible = false }
         return record
     }
@@ -152,7 +163,9 @@ extension CombinedState {
 
     package mutating func visibleChildCount(of index: ObjectIndex) throws(StoreError) -> Int {
         if self.isSingle { return try self.state.visibleChildCount(of: index) }
-        if try self.hiddenObjects().isEmpty { return try self.state.visibleChildCount(of: index) }
+        if try self.hiddenObjects().isEmpty, try self.mounts().isEmpty {
+            return try self.state.visibleChildCount(of: index)
+        }
         return try self.visibleChildren(of: index, after: nil, limit: .max).count
     }
 
@@ -239,7 +252,7 @@ extension CombinedState {
         all += mounts.filter { $0.value == parent }.map(\.key)
         var placed: [(place: SiblingPlace, object: ObjectIndex)] = []
         for child in all {
-            let record = try self.state.object(child)
+            let record = try self.object(child)
             let place = SiblingPlace(position: record.position, id: record.id)
             if last.map({ $0 < place }) ?? true { placed.append((place, child)) }
         }
@@ -253,7 +266,7 @@ extension CombinedState {
         if self.isSingle { return try self.state.visibleChild(of: parent, before: place) }
         var last: ObjectIndex?
         for child in try self.visibleChildren(of: parent, after: nil, limit: .max) {
-            let record = try self.state.object(child)
+            let record = try self.object(child)
             guard SiblingPlace(position: record.position, id: record.id) < place else { break }
             last = child
         }
@@ -267,6 +280,10 @@ extension CombinedState {
             if let position = try self.state.lastPosition(under: above), last.map({ $0 < position }) ?? true {
                 last = position
             }
+        }
+        for (object, place) in try self.mounts() where place == parent {
+            let position = try self.object(object).position
+            if last.map({ $0 < position }) ?? true { last = position }
         }
         return last
     }

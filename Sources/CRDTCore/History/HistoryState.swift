@@ -54,13 +54,13 @@ package struct HistoryState<Rows: StoreTransaction>: CircleReading {
         return Set(deletions.compactMap { self.rows.segment($0.segment).introduction?.user })
     }
 
-    /// The objects that show in their circles alone.
-    mutating func hiddenObjects() throws(StoreError) -> HiddenObjects {
-        guard self.isPresent else { return try HiddenObjects(in: &self, shown: self.visibleObjects()) }
-        var hidden = self.rows.hidden
-        try hidden.update(in: &self.rows)
-        self.rows.hidden = hidden
-        return hidden
+    /// What shows otherwise to who reads all circles.
+    mutating func overlay() throws(StoreError) -> CircleOverlay {
+        guard self.isPresent else { return try CircleOverlay(in: &self, shown: self.visibleObjects()) }
+        var overlay = self.rows.overlay
+        try overlay.update(in: &self.rows)
+        self.rows.overlay = overlay
+        return overlay
     }
 
     package mutating func existingNameIndex(of name: String) throws(StoreError) -> NameIndex? {

@@ -120,12 +120,35 @@ package struct CircleRights: Sendable {
     /// Whether a device reads the circle, as far as is known here.
     ///
     /// `author`: the device, as its certificates say.
-    package func reads(_ author: ChainAuthor) -> Bool {
-        guard !self.removedDevices.contains(where: { self.hits($0, author) }) else { return false }
-        if author.user == self.owner { return true }
-        return self.grants.contains { grant in
-            grant.grant.user == author.user && self.removals(of: grant).isEmpty
-        }
+    package func reads(_ author: ChainAuthor) -> Bool { self.allows(.role(.reader), to: author) }
+
+    /// Whether a device may do something now, as far as is known here, in a chain that names all grants to its user.
+    package func allows(_ need: RightNeed, to author: ChainAuthor) -> Bool {
+        guard !self.isRemoved(author) else { return false }
+        return author.user == self.owner || self.grants(to: author).contains { $0.grant.allows(need) }
+    }
+
+    /// The statements under which a device may write now, as far as is known here, in the order in which they came.
+    package func standingGrants(to author: ChainAuthor) -> [StatementPlace] { self.grants(to: author).map(\.place) }
+
+    /// The users who may do something now, but for the owner, each with the grants that no removal takes from him.
+    package func standingGrants() -> [(place: StatementPlace, grant: RightsStatement.Grant)] {
+        self.grants.filter { self.removals(of: $0).isEmpty }.map { ($0.place, $0.grant) }
+    }
+
+    /// The removals of a user that count, which a new grant has to name.
+    package func standingRemovals(of user: UserID) -> [StatementPlace] {
+        self.removals.filter { $0.user == user }.map(\.place)
+    }
+
+    private func grants(to author: ChainAuthor) -> [CountingGrant] {
+        guard !self.isRemoved(author) else { return [] }
+        return self.grants.filter { $0.grant.user == author.user && self.removals(of: $0).isEmpty }
+    }
+
+    /// Whether a removal hits a device in all that it writes from now on.
+    private func isRemoved(_ author: ChainAuthor) -> Bool {
+        self.removedDevices.contains { self.hits($0, author) }
     }
 
     // MARK: - The three layers
@@ -282,6 +305,8 @@ package enum RightNeed: Hashable, Sendable {
     case role(Role)
     /// To write a property of this name.
     case write(String)
+    /// To own the circle.
+    case owner
 }
 
 /// What decides whether something may be done.
@@ -324,6 +349,7 @@ extension RightsStatement.Grant {
         case .write(let name):
             self.role < .writer
                 || self.role == .writer && (self.names?.contains { ExactText($0) == ExactText(name) } ?? true)
+        case .owner: false
         }
     }
 }
@@ -357,6 +383,7 @@ package struct RightEnds: Hashable, Sendable {
         case .role(.writer): self.writer
         case .role(.reader): self.reader
         case .write(let name): self.end(writing: name)
+        case .owner: 0
         }
     }
 

@@ -16,8 +16,8 @@ package protocol HierarchyRows {
     mutating func knownObjects(after last: CircledObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex]
     /// All objects of other circles than home, in no particular order.
     mutating func objectsOutsideOfHome() throws(StoreError) -> [ObjectIndex]
-    /// Which objects are hidden behind others, as far as that was looked at: it follows from the rest.
-    var hidden: HiddenObjects { get set }
+    /// What shows otherwise to who reads all circles, as far as that was looked at: it follows from the rest.
+    var overlay: CircleOverlay { get set }
     /// The last commit that changed any object; 0 if there is none.
     var lastCommit: Int64 { get }
     /// Some of the objects that have changed behind a place, each with the last commit that changed it, in that order.

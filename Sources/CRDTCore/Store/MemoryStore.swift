@@ -53,7 +53,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package private(set) var rights = RightsTable()
     package var forks = ForkIndex()
     package var knownFrontier: Frontier?
-    package var hidden = HiddenObjects()
+    package var overlay = CircleOverlay()
     /// What the owner of the store keeps beside the log; it is put back with it.
     package var beside: (any Sendable)?
 

@@ -56,6 +56,15 @@ extension ObjectID {
         self.init(of: user, nonce: digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
+    /// The namespace of the ids that are derived from keys in a circle: only its readers know its id.
+    ///
+    /// `home`: that of home.
+    package init(namespaceOf circle: Circle, home: ObjectID) {
+        var bytes = home.bytes.array
+        circle.encode(to: &bytes)
+        self.init(bytes: circle == .home ? home.bytes : Bytes16(SHA1.hash(bytes).prefix(16)) ?? home.bytes)
+    }
+
     /// An id that only this user can have given to an object: a UUIDv8 (RFC 9562) of 60 bits, which are random or
     /// follow from a key, and 62 that follow from them and from the user.
     ///

@@ -84,19 +84,28 @@ struct ReplicaAuthor: ~Copyable {
         as action: ActionContext,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
-        var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user)
+        let base = self.base(in: transaction)
+        var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user, base: base)
+        var parts: [CircleEdits]
         do throws(WriteRefusal) {
             if let branch {
                 guard transaction.openBranch(branch) != nil else {
                     return .failure(.noSuchBranch(branch))
                 }
-                let state = try WriteRefusal.from { () throws(StoreError) in
+                var state = try WriteRefusal.from { () throws(StoreError) in
                     CombinedState(try transaction.view(of: branch), of: transaction)
                 }
                 plan = try self.plan(plan, by: wanted, on: branch, as: action, state, in: transaction)
+                parts = try plan.parts(in: &state)
             } else {
-                let state = CombinedState(.present, of: transaction)
+                var state = CombinedState(.present, of: transaction)
                 plan = try self.plan(plan, by: wanted, on: nil, as: action, state, in: transaction)
+                parts = try plan.parts(in: &state)
+            }
+            // Branches are of home alone.
+            if branch != nil, parts.contains(where: { $0.circle != .home }) { throw .notOnBranch }
+            for part in parts {
+                if let refusal = self.refusal(of: part, in: transaction) { throw refusal }
             }
         } catch {
             // Who asks for what was dropped gets an answer, as all others do that share the transaction.
@@ -106,10 +115,21 @@ struct ReplicaAuthor: ~Copyable {
         guard !plan.edits.isEmpty else {
             return .success(WriteReceipt(dot: nil, created: plan.created, operationCount: 0))
         }
-        let (seen, closed) = (plan.seen, plan.closed)
-        let dot = try self.commit(plan.edits, on: branch, as: action, seeing: seen, closing: closed, in: &transaction)
-        guard let dot else { return .failure(.clockExhausted) }
-        return .success(WriteReceipt(dot: dot, created: plan.created, operationCount: plan.edits.count))
+        var last: Dot?
+        for part in parts {
+            let isHome = part.circle == .home
+            last = try self.commit(
+                part.edits,
+                on: Timeline(circle: part.circle, branch: branch),
+                as: action,
+                seeing: isHome ? plan.seen : SeenSegments(),
+                closing: isHome ? plan.closed : SeenSegments(),
+                in: &transaction
+            )
+            // Nothing has been written if it has run out for the first of them, and it does not between two.
+            if last == nil { return .failure(.clockExhausted) }
+        }
+        return .success(WriteReceipt(dot: last, created: plan.created, operationCount: plan.edits.count))
     }
 
     /// What a caller's wishes, or his own code, make of a plan.
@@ -118,7 +138,7 @@ struct ReplicaAuthor: ~Copyable {
         by wanted: WriteRequest.Content,
         on branch: BranchID?,
         as action: ActionContext,
-        _ state: some StateReading,
+        _ state: some CircleReading,
         in transaction: some NodeTransaction
     ) throws(WriteRefusal) -> TransactionPlan {
         var (plan, state) = (plan, state)
@@ -151,13 +171,13 @@ struct ReplicaAuthor: ~Copyable {
         ObjectID(bytes: Bytes16(self.membership.workspace.bytes.array.prefix(16)) ?? Bytes16(high: 0, low: 0))
     }
 
-    /// Writes edits as one change of the active replica, or of that of a branch, stamped now.
+    /// Writes edits as one change of the replica of a timeline, stamped now.
     ///
     /// `action`: what it belongs to; nil for what no program asked for. `others`: what it has seen besides, which its
     /// edits say that they merge. `closed`: what they give up. Nil if the clock has run out.
     mutating func commit(
         _ edits: [Edit],
-        on branch: BranchID? = nil,
+        on timeline: Timeline = .main,
         as action: ActionContext? = nil,
         seeing others: SeenSegments = SeenSegments(),
         closing closed: SeenSegments = SeenSegments(),
@@ -168,10 +188,10 @@ struct ReplicaAuthor: ~Copyable {
         // What is written has seen what is due by now, and not what is held by now.
         try merge.catchUp(in: &transaction)
         try self.leaveHeldSegment(in: &transaction)
-        var index = self.state.activeSegment
-        if let branch { index = try self.segment(of: branch, in: &transaction) }
+        let branch = timeline.branch
+        var index = try self.segment(of: timeline, in: &transaction)
         if index == nil, let stamp = try self.nextStamp(in: &transaction) {
-            index = try self.openReplica(of: branch, stamp: stamp, &merge, in: &transaction)
+            index = try self.openReplica(of: timeline, stamp: stamp, &merge, in: &transaction)
         }
         guard let index, var stamp = try self.nextStamp(on: index, in: &transaction) else { return nil }
         var record = transaction.segment(index)
@@ -283,7 +303,7 @@ struct ReplicaAuthor: ~Copyable {
     ) throws(StoreError) {
         guard self.state.activeSegment != nil else { return }
         try transaction.setFact(NodeFact.activeReplica, nil)
-        try transaction.setFact(NodeFact.branchReplicas, nil)
+        try transaction.setFact(NodeFact.timelineReplicas, nil)
         self.state.activeSegment = nil
         self.state.newReplicaReason = reason
     }
@@ -295,35 +315,39 @@ struct ReplicaAuthor: ~Copyable {
         var merge = self.merge()
         try self.finish(&merge, in: &transaction)
         guard let stamp = try self.nextStamp(in: &transaction) else { return false }
-        _ = try self.openReplica(of: nil, stamp: stamp, &merge, in: &transaction)
+        _ = try self.openReplica(of: .main, stamp: stamp, &merge, in: &transaction)
         try self.finish(&merge, in: &transaction)
         return true
     }
 
-    /// Opens a new replica of this device: a fresh id, and a first change that introduces the device.
-    ///
-    /// `branch`: the branch that its chain belongs to; nil for the main timeline.
+    /// Opens a new replica of this device: a fresh id, and a first change that introduces the device, and says what the
+    /// chain belongs to and is written under.
     private mutating func openReplica(
-        of branch: BranchID?,
+        of timeline: Timeline,
         stamp: Stamp,
         _ merge: inout Merge,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> SegmentIndex {
         let nonce = Bytes16(high: self.entropy.nextUInt64(), low: self.entropy.nextUInt64())
-        let id = ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography)
-        let edits: [Edit] = [.introduce(self.identity.introduction(nonce: nonce, branch: branch))]
-        try self.append(edits, stamp, [], to: id, after: nil, &merge, in: &transaction)
+        let introduction = try self.identity.introduction(
+            nonce: nonce,
+            branch: timeline.branch,
+            circle: timeline.circle,
+            under: self.grants(in: timeline.circle, of: &transaction)
+        )
+        let id = ReplicaID(device: self.identity.device, nonce: nonce, circle: timeline.circle, self.cryptography)
+        try self.append([.introduce(introduction)], stamp, [], to: id, after: nil, &merge, in: &transaction)
         guard let index = transaction.firstSegment(of: id) else { throw .damaged("a new replica has no log") }
-        if let branch {
-            try self.note(id, of: branch, in: &transaction)
-        } else {
+        if timeline == .main {
             try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
             self.state.activeSegment = index
+        } else {
+            try self.note(id, of: timeline, in: &transaction)
         }
         return index
     }
 
-    /// Everything that counts on a segment's timeline and that its last change had not seen.
+    /// Everything that counts on a segment's timeline in its circle and that its last change had not seen.
     ///
     /// `seen`: what counts on a branch, and what is to be merged. `closed`: what is to be given up, and named again.
     private func news(
@@ -342,7 +366,8 @@ struct ReplicaAuthor: ~Copyable {
             let progress = transaction.progress(of: segment)
             let counted = max(record.branch == nil ? progress.countedSequence : 0, seen[segment])
             let (sequence, isClosed) = (max(counted, closed[segment]), closed[segment] > 0)
-            guard segment != own, sequence >= progress.firstSequence, isClosed || sequence > context[segment],
+            guard segment != own, progress.circle == record.circle, sequence >= progress.firstSequence,
+                isClosed || sequence > context[segment],
                 let hash = try transaction.hash(at: SegmentPoint(segment: segment, sequence: sequence))
             else { continue }
             let replica = transaction.replicaID(segment)

@@ -50,14 +50,57 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             let staticKey = AgreementKey(seed: entropy.secret(32)),
             let nonce = Bytes16(entropy.bytes(16))
         else { return nil }
-        let membershipKey = entropy.secret(Self.membershipKeyByteCount)
+        let founder = UserID(bytes: userKey.publicKey.bytes32)
+        return Self.first(
+            of: userKey,
+            signingKey,
+            staticKey,
+            name: name,
+            founder: founder,
+            workspaceNonce: nonce,
+            membershipKey: entropy.secret(Self.membershipKeyByteCount)
+        )
+    }
+
+    /// A new user of a workspace that there is, on a new device.
+    package static func entering(
+        name: String,
+        founder: UserID,
+        workspaceNonce: Bytes16,
+        membershipKey: consuming SecretBytes,
+        entropy: inout EntropyStream
+    ) -> DeviceIdentity? {
+        guard let userKey = SigningKey(seed: entropy.secret(32)),
+            let signingKey = SigningKey(seed: entropy.secret(32)),
+            let staticKey = AgreementKey(seed: entropy.secret(32))
+        else { return nil }
+        return Self.first(
+            of: userKey,
+            signingKey,
+            staticKey,
+            name: name,
+            founder: founder,
+            workspaceNonce: workspaceNonce,
+            membershipKey: membershipKey
+        )
+    }
+
+    /// The device on which a user is made, which the root key vouches for.
+    private static func first(
+        of userKey: consuming SigningKey,
+        _ signingKey: consuming SigningKey,
+        _ staticKey: consuming AgreementKey,
+        name: String,
+        founder: UserID,
+        workspaceNonce: Bytes16,
+        membershipKey: consuming SecretBytes
+    ) -> DeviceIdentity {
         let user = UserID(bytes: userKey.publicKey.bytes32)
-        let workspace = WorkspaceID(founder: user, nonce: nonce, SodiumCryptography())
         let device = DeviceID(bytes: signingKey.publicKey.bytes32)
         let key = StaticKey(bytes: staticKey.publicKey.bytes32)
         let generation = DeviceCertificate.firstGeneration
         let message = DeviceCertificate.message(
-            workspace: workspace,
+            workspace: WorkspaceID(founder: founder, nonce: workspaceNonce, SodiumCryptography()),
             user: user,
             generation: generation,
             device: device,
@@ -72,8 +115,8 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         )
         return DeviceIdentity(
             name: name,
-            founder: user,
-            workspaceNonce: nonce,
+            founder: founder,
+            workspaceNonce: workspaceNonce,
             user: user,
             certificates: [certificate],
             signingKey: signingKey,
@@ -140,13 +183,20 @@ package struct DeviceIdentity: ~Copyable, Sendable {
 
     /// The operation that opens a replica of this device.
     ///
-    /// `branch`: what its chain belongs to; nil for the main timeline.
-    package func introduction(nonce: Bytes16, branch: BranchID? = nil) -> Introduction {
+    /// `branch` and `circle`: what its chain belongs to; nil is the main timeline. `grants`: what it is written under.
+    package func introduction(
+        nonce: Bytes16,
+        branch: BranchID? = nil,
+        circle: Circle = .home,
+        under grants: [StatementID] = []
+    ) -> Introduction {
         Introduction(
             user: self.user,
             deviceName: self.name,
             nonce: nonce,
             branch: branch,
+            circle: circle,
+            grants: grants,
             certificates: self.certificates
         )
     }

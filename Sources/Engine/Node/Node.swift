@@ -184,8 +184,8 @@ package enum NodeFact {
     /// Another value for each database that goes its own way: since it was made, copied or put back.
     package static let history = "history"
     static let activeReplica = "active-replica"
-    /// The replicas that this device writes branches under.
-    static let branchReplicas = "branch-replicas"
+    /// The replicas that this device writes other timelines than the main one under.
+    static let timelineReplicas = "timeline-replicas"
     package static let storeToken = "store-token"
     static let latestShown = "latest-shown-time"
     /// When other devices were last seen, and which are forgotten.

@@ -224,6 +224,12 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case branchIncomplete(BranchID)
     /// Only the main timeline takes that.
     case notOnBranch
+    /// The object is below another one that is shared, and nobody shares a part of that again.
+    case partOfShare(ObjectID)
+    /// The object is not shared.
+    case notShared(ObjectID)
+    /// The user may not do that here, with an object if one is named.
+    case notPermitted(RightNeed, ObjectID?)
     /// An open branch shows an earlier value of the property.
     case shownOnBranch(name: String, of: String)
     case store(StoreError)

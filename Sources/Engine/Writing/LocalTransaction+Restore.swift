@@ -39,7 +39,7 @@ extension TransactionPlan {
         of object: ObjectID,
         to view: HistoryView,
         of store: some StoreTransaction,
-        in state: inout some StateReading
+        in state: inout some CircleReading
     ) throws(WriteRefusal) -> RestoreReport {
         guard try self.isVisible(object, in: &state) else { throw .noSuchObject(object) }
         let found = try WriteRefusal.from { () throws(StoreError) -> (wasThere: Bool, value: Value?) in
@@ -63,7 +63,7 @@ extension TransactionPlan {
         _ object: ObjectID,
         to view: HistoryView,
         of store: some StoreTransaction,
-        in state: inout some StateReading
+        in state: inout some CircleReading
     ) throws(WriteRefusal) -> RestoreReport {
         let objects = try WriteRefusal.from { () throws(StoreError) -> [PastObject] in
             try PastObject.tree(object, view, in: store)
@@ -91,7 +91,7 @@ extension TransactionPlan {
     /// Puts an object where it was; returns false if that cannot be.
     private mutating func restorePlace(
         of then: PastObject,
-        in state: inout some StateReading
+        in state: inout some CircleReading
     ) throws(WriteRefusal) -> Bool {
         var place = then.place
         var isPossible = true
@@ -115,7 +115,7 @@ extension TransactionPlan {
     /// Where an object stands with this transaction's moves.
     private func exactPlace(
         of object: ObjectID,
-        in state: inout some StateReading
+        in state: inout some CircleReading
     ) throws(WriteRefusal) -> Place {
         let parent = try self.place(of: object, in: &state)
         if let position = self.position(putFor: object) { return Place(parent: parent, position: position) }
@@ -149,7 +149,7 @@ private struct PastObject {
         return objects
     }
 
-    private init(_ index: ObjectIndex, in past: inout some StateReading) throws(StoreError) {
+    private init(_ index: ObjectIndex, in past: inout some CircleReading) throws(StoreError) {
         let record = try past.object(index)
         self.id = record.id
         if let creation = record.creation {

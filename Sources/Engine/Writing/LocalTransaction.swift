@@ -8,7 +8,7 @@ package struct LocalTransaction: ~Copyable {
     /// Everything that is stored.
     var store: any StoreTransaction
     /// The state of the timeline that is written to.
-    var state: any StateReading
+    var state: any CircleReading
     /// The branch that is written to; nil for the main timeline.
     let branch: BranchID?
     /// The device that writes: an undo takes back what it has done.
@@ -56,7 +56,7 @@ package struct LocalTransaction: ~Copyable {
 
     /// Runs a reader on the committed state of the timeline that is written to.
     package mutating func readState<Result>(
-        _ body: (inout any StateReading) throws(StoreError) -> Result
+        _ body: (inout any CircleReading) throws(StoreError) -> Result
     ) throws(WriteRefusal) -> Result {
         do throws(StoreError) {
             return try body(&self.state)

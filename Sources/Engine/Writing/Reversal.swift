@@ -101,7 +101,7 @@ struct Reversal {
 
     mutating func perform(
         on plan: inout TransactionPlan,
-        in state: inout some StateReading,
+        in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) -> UndoReport {
         try plan.note(self.undo)
@@ -281,7 +281,7 @@ struct Reversal {
 
     /// What somebody has put something into stays.
     private mutating func spareFullFolders(
-        in state: inout some StateReading,
+        in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         let moved = Set(self.moved)
@@ -330,7 +330,7 @@ struct Reversal {
 
     /// What would bring a folder back that somebody else has deleted stays deleted.
     private mutating func spareOrphans(
-        in state: inout some StateReading,
+        in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         let moved = Set(self.moved)
@@ -367,7 +367,7 @@ struct Reversal {
 
     private static func kind(
         of object: ObjectID,
-        in state: inout some StateReading
+        in state: inout some CircleReading
     ) throws(StoreError) -> (type: String, kind: String) {
         guard let index = try state.existingObjectIndex(of: object), let creation = try state.object(index).creation
         else { return ("", "") }
@@ -399,7 +399,7 @@ struct Reversal {
     private mutating func takesEdits(
         _ object: ObjectID,
         on plan: TransactionPlan,
-        in state: inout some StateReading,
+        in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) -> Bool {
         if self.going.contains(object) || self.gone.contains(object) { return true }
@@ -423,7 +423,7 @@ struct Reversal {
         _ name: String,
         of object: ObjectID,
         on plan: inout TransactionPlan,
-        in state: inout some StateReading,
+        in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         guard try self.takesEdits(object, on: plan, in: &state, &store) else { return }
@@ -535,7 +535,7 @@ struct Reversal {
     private mutating func restorePlace(
         of object: ObjectID,
         on plan: inout TransactionPlan,
-        in state: inout some StateReading,
+        in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         guard try self.takesEdits(object, on: plan, in: &state, &store) else { return }
@@ -585,7 +585,7 @@ struct Reversal {
     /// - Complexity: O(*d*) in all that is above, beside the moves of each.
     private mutating func restoreDisplaced(
         on plan: inout TransactionPlan,
-        in state: inout some StateReading,
+        in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         guard self.piece.merge != nil else { return }
@@ -646,7 +646,7 @@ struct Reversal {
         _ object: ObjectID,
         where move: MoveRecord?,
         on plan: inout TransactionPlan,
-        in state: inout some StateReading,
+        in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         let wanted = try Self.place(of: move, in: &store)

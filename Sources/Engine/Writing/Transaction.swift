@@ -28,6 +28,8 @@ package struct Transaction: Hashable, Sendable {
         package var type: String
         package var kind: String
         package var parent: ObjectID?
+        /// The circle that it is made in; nil for that of its parent.
+        package var circle: Circle?
         package var properties: [ExactText: Value]
         /// What the object had before its deletion is removed, but for the properties of these names.
         package var keptNames: Set<ExactText>
@@ -37,13 +39,14 @@ package struct Transaction: Hashable, Sendable {
             type: String,
             kind: String = "",
             parent: ObjectID? = nil,
+            circle: Circle? = nil,
             properties: [ExactText: Value] = [:],
             keptNames: Set<ExactText> = []
         ) {
             self.id = id
             self.type = type
             self.kind = kind
-            self.parent = parent
+            (self.parent, self.circle) = (parent, circle)
             self.properties = properties
             self.keptNames = keptNames
         }

@@ -6,6 +6,10 @@ internal import PeerCrypto
 /// Nothing is written here: a plan that fails leaves no trace.
 struct TransactionPlan {
     private(set) var edits: [Edit] = []
+    /// The circles of edits whose object does not say it, by their places.
+    private(set) var circles: [Int: Circle] = [:]
+    /// Where this transaction makes objects.
+    var birthplaces: [ObjectID: Circle] = [:]
     private(set) var created: [ObjectID] = []
     private var byteCount = 0
     /// Whether it takes a change back, or does it again.
@@ -22,9 +26,12 @@ struct TransactionPlan {
     /// Types and kinds of what this transaction made.
     private(set) var kinds: [ObjectID: (type: String, kind: String)] = [:]
     /// Objects that this transaction made or wrote to, and those it deleted.
-    private var living: Set<ObjectID> = []
-    private var deleted: Set<ObjectID> = []
-    private let namespace: ObjectID
+    private(set) var living: Set<ObjectID> = []
+    private(set) var deleted: Set<ObjectID> = []
+    /// The namespace of ids derived from keys in home.
+    let namespace: ObjectID
+    /// The circle that objects are made in where nothing else says it.
+    let base: Circle
     /// What the change has seen besides all that it is written on: what it merges.
     var seen = SeenSegments()
     /// What it gives up, and so names, whether it has named that before or not.
@@ -34,16 +41,16 @@ struct TransactionPlan {
     /// - Parameters:
     ///   - namespace: the namespace of ids derived from keys.
     ///   - user: whose ids new objects get.
-    init(namespace: ObjectID, user: UserID) {
-        self.namespace = namespace
-        self.user = user
+    ///   - base: the circle that objects are made in where nothing else says it.
+    init(namespace: ObjectID, user: UserID, base: Circle = .home) {
+        (self.namespace, self.user, self.base) = (namespace, user, base)
     }
 
     /// Plans one step.
     mutating func add(
         _ step: Transaction.Step,
         entropy: inout EntropyStream,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) {
         switch step {
         case .create(let creation): try self.create(creation, entropy: &entropy, in: &transaction)
@@ -65,14 +72,16 @@ struct TransactionPlan {
     private mutating func create(
         _ creation: Transaction.Creation,
         entropy: inout EntropyStream,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) {
         try self.check(creation.type, what: "a type")
         try self.check(creation.kind, what: "a kind")
-        let object = try self.id(of: creation, entropy: &entropy, in: &transaction)
         if let parent = creation.parent { try self.requireVisible(parent, in: &transaction) }
+        let circle = try self.birthplace(of: creation, in: &transaction)
+        let object = try self.id(of: creation, in: circle, entropy: &entropy, in: &transaction)
         let exists = try self.isVisible(object, in: &transaction)
         if !exists {
+            self.birthplaces[object] = circle
             try self.append(.create(object, type: creation.type, kind: creation.kind))
             try self.noteKind(of: object, creation, in: &transaction)
             try self.clearEarlierLife(of: object, for: creation, in: &transaction)
@@ -93,7 +102,7 @@ struct TransactionPlan {
     private mutating func clearEarlierLife(
         of object: ObjectID,
         for creation: Transaction.Creation,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) {
         for name in try self.propertyNames(of: object, in: &transaction)
         where creation.properties[name] == nil && !creation.keptNames.contains(name) {
@@ -105,7 +114,7 @@ struct TransactionPlan {
     private mutating func noteKind(
         of object: ObjectID,
         _ creation: Transaction.Creation,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) {
         let isKnown = try WriteRefusal.from { () throws(StoreError) -> Bool in
             guard let index = try transaction.existingObjectIndex(of: object) else { return false }
@@ -133,7 +142,7 @@ struct TransactionPlan {
         _ object: ObjectID,
         under parent: ObjectID?,
         before sibling: ObjectID?,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) {
         try self.requireVisible(object, in: &transaction)
         if object == parent { throw .wouldCloseCycle(object) }
@@ -145,6 +154,10 @@ struct TransactionPlan {
         }
         if let parent { try self.requireVisible(parent, in: &transaction) }
         let position = try self.position(of: object, before: sibling, under: parent, in: &transaction)
+        let target = try self.circle(below: parent, in: &transaction)
+        if try self.leavesCircle(object, for: target, in: &transaction) {
+            try self.transfer(object, to: target, in: &transaction)
+        }
         try self.put(object, under: parent, at: position)
     }
 
@@ -186,6 +199,9 @@ struct TransactionPlan {
         self.living.remove(object)
     }
 
+    /// The parent that this transaction has given an object: nil if it has not moved it, and within that for the root.
+    func place(putFor object: ObjectID) -> ObjectID?? { self.places[object] }
+
     /// The position that this transaction has given an object.
     func position(putFor object: ObjectID) -> Position? { self.positions[object] }
 
@@ -193,7 +209,7 @@ struct TransactionPlan {
     func wouldCloseCycle(
         _ object: ObjectID,
         under parent: ObjectID?,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> Bool {
         guard let parent else { return false }
         return try self.isBelow(object, parent, in: &transaction)
@@ -202,7 +218,7 @@ struct TransactionPlan {
     /// Returns false if nothing stored names an object, and this transaction has put nothing below it.
     private func canHaveChildren(
         _ object: ObjectID,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> Bool {
         if self.parents.contains(object) { return true }
         return try WriteRefusal.from { () throws(StoreError) in
@@ -224,9 +240,21 @@ struct TransactionPlan {
 
     private mutating func delete(
         _ object: ObjectID,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) {
         try self.requireVisible(object, in: &transaction)
+        for member in try self.subtree(of: object, in: &transaction) where !self.deleted.contains(member) {
+            try self.append(.delete(member))
+            self.deleted.insert(member)
+            self.living.remove(member)
+        }
+    }
+
+    /// An object and what shows below it, with this transaction's moves.
+    func subtree(
+        of object: ObjectID,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> [ObjectID] {
         var below = try WriteRefusal.from { () throws(StoreError) -> [ObjectID] in
             guard let index = try transaction.existingObjectIndex(of: object) else { return [] }
             var ids: [ObjectID] = []
@@ -241,11 +269,7 @@ struct TransactionPlan {
             if try self.isBelow(object, member, in: &transaction) { below.append(member) }
         }
         if !below.contains(object) { below.insert(object, at: 0) }
-        for member in below where !self.deleted.contains(member) {
-            try self.append(.delete(member))
-            self.deleted.insert(member)
-            self.living.remove(member)
-        }
+        return below
     }
 
     // MARK: - The state with this transaction's steps on top
@@ -253,7 +277,7 @@ struct TransactionPlan {
     /// The values of an object, whether it shows or not.
     func properties(
         of object: ObjectID,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> [ExactText: Value] {
         var properties = try WriteRefusal.from { () throws(StoreError) -> [ExactText: Value] in
             guard let index = try transaction.existingObjectIndex(of: object) else { return [:] }
@@ -266,7 +290,7 @@ struct TransactionPlan {
     /// The names of the properties of an object that have a value, or may have one that is missing, in ascending order.
     func propertyNames(
         of object: ObjectID,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> [ExactText] {
         var names = Set(try self.properties(of: object, in: &transaction).keys)
         let missing = try WriteRefusal.from { () throws(StoreError) -> [String] in
@@ -280,7 +304,7 @@ struct TransactionPlan {
     private func isBelow(
         _ ancestor: ObjectID,
         _ object: ObjectID,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> Bool {
         var current: ObjectID? = object
         var watch = CircleWatch<ObjectID>()
@@ -294,7 +318,7 @@ struct TransactionPlan {
 
     func place(
         of object: ObjectID,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> ObjectID? {
         if let place = self.places[object] { return place }
         return try WriteRefusal.from { () throws(StoreError) -> ObjectID? in
@@ -307,7 +331,7 @@ struct TransactionPlan {
 
     func isVisible(
         _ object: ObjectID,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> Bool {
         if self.living.contains(object) { return true }
         if self.deleted.contains(object) { return false }
@@ -319,14 +343,14 @@ struct TransactionPlan {
 
     private func requireVisible(
         _ object: ObjectID,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) {
         guard try self.isVisible(object, in: &transaction) else { throw .noSuchObject(object) }
     }
 
     private func lastPosition(
         under parent: ObjectID?,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> Position? {
         if let position = self.lastPositions[parent] { return position }
         return try WriteRefusal.from { () throws(StoreError) -> Position? in
@@ -343,7 +367,7 @@ struct TransactionPlan {
         of object: ObjectID,
         before sibling: ObjectID?,
         under parent: ObjectID?,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> Position {
         if sibling == nil {
             let last = try self.lastPosition(under: parent, in: &transaction)
@@ -377,7 +401,7 @@ struct TransactionPlan {
         for object: ObjectID,
         before sibling: ObjectID,
         under parent: ObjectID?,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> Position? {
         guard self.places.isEmpty, self.deleted.isEmpty else { return nil }
         return try WriteRefusal.from { () throws(StoreError) -> Position? in
@@ -407,7 +431,7 @@ struct TransactionPlan {
     func siblings(
         of object: ObjectID?,
         under parent: ObjectID?,
-        in transaction: inout some StateReading
+        in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> [(id: ObjectID, position: Position)] {
         var siblings = try WriteRefusal.from { () throws(StoreError) -> [(id: ObjectID, position: Position)] in
             var index: ObjectIndex?
@@ -433,33 +457,14 @@ struct TransactionPlan {
         return siblings
     }
 
-    private func id(
-        of creation: Transaction.Creation,
-        entropy: inout EntropyStream,
-        in transaction: inout some StateReading
-    ) throws(WriteRefusal) -> ObjectID {
-        switch creation.id {
-        case .given(let object): return object
-        case .key(let key):
-            return ObjectID(of: self.user, key: key, type: creation.type, in: self.namespace)
-        case .random:
-            while true {
-                let object = ObjectID(of: self.user, nonce: entropy.nextUInt64())
-                let isNew = try WriteRefusal.from { () throws(StoreError) in
-                    try transaction.existingObjectIndex(of: object) == nil
-                }
-                if isNew, !self.living.contains(object), !self.deleted.contains(object) { return object }
-            }
-        }
-    }
-
     private func check(_ name: String, what: String) throws(WriteRefusal) {
         guard name.utf8.count <= Limits.nameByteCountMax else {
             throw .tooLarge(what: what + ", in bytes", limit: Limits.nameByteCountMax)
         }
     }
 
-    private mutating func append(_ edit: Edit) throws(WriteRefusal) {
+    /// `circle`: the one that it is made in; nil for that of its object, or home.
+    mutating func append(_ edit: Edit, in circle: Circle? = nil) throws(WriteRefusal) {
         self.byteCount += edit.byteCount
         guard self.byteCount <= self.byteCountMax else {
             throw .tooLarge(what: "a transaction, in bytes", limit: self.byteCountMax)
@@ -467,6 +472,7 @@ struct TransactionPlan {
         guard self.edits.count < self.operationCountMax else {
             throw .tooLarge(what: "a transaction, in operations", limit: self.operationCountMax)
         }
+        if let circle { self.circles[self.edits.count] = circle }
         self.edits.append(edit)
     }
 

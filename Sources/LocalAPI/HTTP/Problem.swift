@@ -116,6 +116,7 @@ package struct Problem: Answer, Error {
         case .conflictChanged, .wouldCloseCycle, .notASibling, .branchExists, .branchUnmerged, .shownOnBranch:
             .conflict
         case .tooLarge: .payloadTooLarge
+        case .notPermitted: .forbidden
         case .invalidArgument, .tokenFromAnotherWorkspace, .tokenOfAnotherScope, .wrongType, .importInvalid,
             .inviteInvalid, .inviteSpent, .cannotInvite, .joinRefused:
             .unprocessableEntity

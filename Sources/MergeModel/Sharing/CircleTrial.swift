@@ -27,6 +27,7 @@ package struct CircleTrial {
                 switch question.need {
                 case .role(let role): naive.counts(question.change, as: .init(rawValue: Int(role.rawValue)) ?? .owner)
                 case .write(let name): naive.counts(question.change, writing: name)
+                case .owner: naive.counts(question.change, as: .owner)
                 }
             for verdict in found.map({ $0[index] }) {
                 guard verdict.counts != expected || verdict.reason.allows != expected else { continue }

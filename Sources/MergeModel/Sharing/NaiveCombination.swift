@@ -51,14 +51,22 @@ package struct NaiveCombination: Hashable {
         let shown = copies.compactMapValues { Self.shown($0) }
         for (id, copy) in shown {
             self.objects[id] = VisibleObject(copy.object)
-            if let parent = copy.object.parent, shown[parent] != nil { parents[id] = parent }
+            var parent = copy.object.parent
+            // What is at the root of another circle stands where home has put it, if it has.
+            if parent == nil, copy.circle != .home, let home = copies[id]?.first(where: { $0.circle == .home })?.object,
+                home.parent != nil || home.position != .initial
+            {
+                parent = home.parent
+                self.objects[id]?.position = home.position
+            }
+            if let parent, shown[parent] != nil { parents[id] = parent }
         }
         while let lowest = Self.lowestOfCycle(parents) { parents[lowest] = nil }
-        let standing = parents
+        let (standing, placed) = (parents, self.objects)
         func below(_ parent: ObjectID?) -> [ObjectID] {
             let ids = shown.keys.filter { standing[$0] == parent }
             return ids.sorted { left, right in
-                let positions = [left, right].map { shown[$0]?.object.position ?? .initial }
+                let positions = [left, right].map { placed[$0]?.position ?? .initial }
                 return positions[0] == positions[1] ? left < right : positions[0] < positions[1]
             }
         }

@@ -14,7 +14,7 @@ package final class SQLiteTransaction: NodeTransaction {
     /// What others in this process get of the segments.
     let committed: CommittedSegments
     package var forks = ForkIndex()
-    package var hidden = HiddenObjects()
+    package var overlay = CircleOverlay()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
     /// The stamps that changes themselves have: of those that were appended, and the one that was asked for last.
@@ -121,7 +121,7 @@ package final class SQLiteTransaction: NodeTransaction {
         self.segments.rollback()
         self.commits.rollback()
         self.forks = ForkIndex()
-        self.hidden = HiddenObjects()
+        self.overlay = CircleOverlay()
         self.identifiers.rollback()
     }
 

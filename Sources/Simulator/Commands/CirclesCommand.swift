@@ -46,6 +46,7 @@ extension CircleTrial {
                 switch question.need {
                 case .role(let role): "\(role)"
                 case .write(let name): "write \(name)"
+                case .owner: "owner"
                 }
             return JSON.array([.int(Int64(question.change)), .string(need), .bool(verdict)])
         }

@@ -1,9 +1,12 @@
-/// The objects that show in their circle and not to who reads several of them: another one with their id shows in their
-/// place, or they were only referred to there.
-///
-/// They are few: what was moved to another circle is deleted where it was, and does not show there.
-package struct HiddenObjects: Sendable {
-    package private(set) var objects: Set<ObjectIndex> = []
+/// What shows otherwise to who reads several circles than it does in its own.
+package struct CircleOverlay: Sendable {
+    /// The objects that show in their circle alone: another one with their id shows in their place, or they were only
+    /// referred to there.
+    ///
+    /// They are few: what was moved to another circle is deleted where it was, and does not show there.
+    package private(set) var hidden: Set<ObjectIndex> = []
+    /// The objects at the root of another circle than home that home has a place for.
+    package private(set) var placed: Set<ObjectIndex> = []
     /// Behind the last commit of which all changes have been looked at; nil if nothing has.
     private var place: ChangePlace?
 
@@ -51,8 +54,23 @@ package struct HiddenObjects: Sendable {
         let objects = try state.objects(of: id)
         let choice = try state.choice(of: objects)
         for object in objects {
-            let isVisible = try state.object(object).isVisible
-            if isVisible, object != choice { self.objects.insert(object) } else { self.objects.remove(object) }
+            let record = try state.object(object)
+            if record.isVisible, object != choice { self.hidden.insert(object) } else { self.hidden.remove(object) }
+            let place = object == choice ? try state.homePlace(of: record) : nil
+            if place != nil { self.placed.insert(object) } else { self.placed.remove(object) }
         }
+    }
+}
+
+extension CircleReading {
+    /// Where home has put what stands at the root of another circle; nil if it has not, or for anything else.
+    ///
+    /// A circle says nothing of others to its readers, so where it shows among other things is said in home.
+    mutating func homePlace(of record: ObjectRecord) throws(StoreError) -> (parent: ObjectIndex?, position: Position)? {
+        guard record.circle != .home, record.parent == nil,
+            let home = try self.existingObjectIndex(of: record.id, in: .home)
+        else { return nil }
+        let place = try self.object(home)
+        return place.parent == nil && place.position == .initial ? nil : (place.parent, place.position)
     }
 }

@@ -1,0 +1,242 @@
+internal import CRDTCore
+internal import PeerCrypto
+
+/// Edits of one circle.
+struct CircleEdits {
+    var circle: Circle
+    var edits: [Edit]
+}
+
+/// In which circles a transaction writes: an object is made in the circle of its parent, and edited where it is.
+extension TransactionPlan {
+    /// The circle that an object belongs to, with this transaction's steps on top.
+    func circle(
+        of object: ObjectID,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Circle {
+        if let birthplace = self.birthplaces[object] { return birthplace }
+        return try WriteRefusal.from { () throws(StoreError) -> Circle in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return self.base }
+            return try transaction.circles[transaction.object(index).circle]
+        }
+    }
+
+    /// The circle that an object is made in.
+    func birthplace(
+        of creation: Transaction.Creation,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Circle {
+        if let circle = creation.circle { return circle }
+        return try self.circle(below: creation.parent, in: &transaction)
+    }
+
+    /// The circle that things below an object belong to as they are made; nil is the root.
+    func circle(
+        below parent: ObjectID?,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Circle {
+        guard let parent else { return self.base }
+        return try self.circle(of: parent, in: &transaction)
+    }
+
+    func id(
+        of creation: Transaction.Creation,
+        in circle: Circle,
+        entropy: inout EntropyStream,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> ObjectID {
+        switch creation.id {
+        case .given(let object): return object
+        case .key(let key):
+            // What was made in home keeps its id in whatever circle it is by now.
+            let object = ObjectID(of: self.user, key: key, type: creation.type, in: self.namespace)
+            if circle == .home { return object }
+            if try self.isVisible(object, in: &transaction) { return object }
+            let namespace = ObjectID(namespaceOf: circle, home: self.namespace)
+            return ObjectID(of: self.user, key: key, type: creation.type, in: namespace)
+        case .random:
+            while true {
+                let object = ObjectID(of: self.user, nonce: entropy.nextUInt64())
+                let isNew = try WriteRefusal.from { () throws(StoreError) in
+                    try transaction.existingObjectIndex(of: object) == nil
+                }
+                if isNew, !self.living.contains(object), !self.deleted.contains(object) { return object }
+            }
+        }
+    }
+
+    /// Whether an object that is put below something of a circle goes over into it.
+    ///
+    /// What stands at the root of another circle does not: who reads that goes on reading it, and it is only placed.
+    func leavesCircle(
+        _ object: ObjectID,
+        for target: Circle,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Bool {
+        let circle = try self.circle(of: object, in: &transaction)
+        guard circle != target else { return false }
+        if circle == self.base { return true }
+        return try self.hasParent(object, in: circle, in: &transaction)
+    }
+
+    /// Whether an object stands below another one of its circle.
+    func hasParent(
+        _ object: ObjectID,
+        in circle: Circle,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Bool {
+        if let place = self.place(putFor: object) {
+            guard let parent = place else { return false }
+            return try self.circle(of: parent, in: &transaction) == circle
+        }
+        guard self.birthplaces[object] == nil else { return false }
+        return try WriteRefusal.from { () throws(StoreError) -> Bool in
+            guard let index = try transaction.existingObjectIndex(of: object),
+                let parent = try transaction.object(index).parent
+            else { return false }
+            return try transaction.circles[transaction.object(parent).circle] == circle
+        }
+    }
+
+    /// Moves an object, with what is below it in its circle, to another circle: it is made there as it is now, and
+    /// deleted here.
+    ///
+    /// - Returns: how many objects that are.
+    /// - Throws: `WriteRefusal` with `compacted` if a value is not here.
+    @discardableResult
+    mutating func transfer(
+        _ top: ObjectID,
+        to target: Circle,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Int {
+        let source = try self.circle(of: top, in: &transaction)
+        guard source != target else { return 0 }
+        var count = 0
+        for member in try self.subtree(of: top, in: &transaction) {
+            let isHere = try self.circle(of: member, in: &transaction) == source
+            guard isHere, !self.deleted.contains(member) else { continue }
+            let object = try TransferredObject(member, of: self, in: &transaction)
+            try self.append(.create(member, type: object.type, kind: object.kind), in: target)
+            for (name, value) in object.properties.sorted(by: { $0.key < $1.key }) {
+                try self.append(.set(member, name: name.text, value: value), in: target)
+            }
+            // It may have been there before, and have been something else.
+            for name in try self.names(of: member, in: target, in: &transaction) where object.properties[name] == nil {
+                try self.append(.unset(member, name: name.text), in: target)
+            }
+            if member == top {
+                try self.append(.move(member, .initial), in: target)
+            } else {
+                try self.append(.move(member, object.place), in: target)
+            }
+            try self.append(.delete(member), in: source)
+            self.birthplaces[member] = target
+            count += 1
+        }
+        return count
+    }
+
+    /// The names of what an object of a circle holds, be it shown or not.
+    private func names(
+        of object: ObjectID,
+        in circle: Circle,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> [ExactText] {
+        try WriteRefusal.from { () throws(StoreError) -> [ExactText] in
+            guard let number = transaction.circles.index(of: circle),
+                let index = try transaction.existingObjectIndex(of: object, in: number)
+            else { return [] }
+            return try StateExport.properties(of: index, in: &transaction).keys.sorted()
+        }
+    }
+
+    /// The edits by the circles that they are made in; home comes last.
+    ///
+    /// What stands at the root of a circle is placed among other things by home, where it does not live: a circle says
+    /// nothing of others to its readers.
+    func parts(in transaction: inout some CircleReading) throws(WriteRefusal) -> [CircleEdits] {
+        if self.birthplaces.isEmpty, self.circles.isEmpty, transaction.circles.count == 1 {
+            return [CircleEdits(circle: .home, edits: self.edits)]
+        }
+        var parts: [Circle: [Edit]] = [:]
+        var order: [Circle] = []
+        func add(_ edit: Edit, in circle: Circle) {
+            if parts[circle] == nil { order.append(circle) }
+            parts[circle, default: []].append(edit)
+        }
+        for (number, edit) in self.edits.enumerated() {
+            guard let object = edit.object else {
+                add(edit, in: self.circles[number] ?? .home)
+                continue
+            }
+            if let circle = self.circles[number] {
+                add(edit, in: circle)
+                continue
+            }
+            let circle = try self.circle(of: object, in: &transaction)
+            guard case .move(_, let place) = edit, circle != self.base else {
+                add(edit, in: circle)
+                continue
+            }
+            let above = try self.circle(below: place.parent, in: &transaction)
+            if above == circle {
+                add(edit, in: circle)
+            } else {
+                guard self.base == .home else { throw .notPermitted(.role(.writer), object) }
+                if try self.standsBelow(object, in: circle, in: &transaction) {
+                    add(.move(object, .initial), in: circle)
+                }
+                add(edit, in: self.base)
+                add(.delete(object), in: self.base)
+            }
+        }
+        if let home = order.firstIndex(of: .home) { order.append(order.remove(at: home)) }
+        return order.map { CircleEdits(circle: $0, edits: parts[$0] ?? []) }
+    }
+
+    /// Whether what is stored of an object stands below another one in its circle.
+    private func standsBelow(
+        _ object: ObjectID,
+        in circle: Circle,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Bool {
+        try WriteRefusal.from { () throws(StoreError) -> Bool in
+            guard let number = transaction.circles.index(of: circle),
+                let index = try transaction.existingObjectIndex(of: object, in: number),
+                let parent = try transaction.object(index).parent
+            else { return false }
+            return try transaction.object(parent).circle == number
+        }
+    }
+}
+
+/// An object as it goes over into another circle.
+private struct TransferredObject {
+    var type = ""
+    var kind = ""
+    var place: Place
+    var properties: [ExactText: Value]
+
+    init(
+        _ object: ObjectID,
+        of plan: TransactionPlan,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) {
+        self.properties = try plan.properties(of: object, in: &transaction)
+        self.place = try Place(parent: plan.place(of: object, in: &transaction), position: .initial)
+        if let kinds = plan.kinds[object] { (self.type, self.kind) = kinds }
+        let isNew = plan.kinds[object] != nil
+        let stored = try WriteRefusal.from { () throws(StoreError) -> (type: String, kind: String, Position)? in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return nil }
+            guard try transaction.missingProperties(of: index).isEmpty else { throw .compacted }
+            let record = try transaction.object(index)
+            guard let creation = record.creation else { return ("", "", record.position) }
+            return try (transaction.name(creation.type), transaction.name(creation.kind), record.position)
+        }
+        if let stored {
+            if !isNew { (self.type, self.kind) = (stored.type, stored.kind) }
+            self.place.position = stored.2
+        }
+        if let position = plan.position(putFor: object) { self.place.position = position }
+    }
+}
