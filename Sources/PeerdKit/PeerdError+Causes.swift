@@ -96,6 +96,12 @@ extension PeerdError {
     package init(_ refusal: InviteRefusal) {
         switch refusal {
         case .store(let error): self.init(error)
+        case .notFounder:
+            self.init(
+                .cannotInvite,
+                "Only whoever created the workspace invites other people.",
+                advice: "Ask that person, or invite a machine of your own."
+            )
         case .tooFarFromRoot(let nearest):
             self.init(
                 .cannotInvite,

@@ -107,8 +107,11 @@ final class TestNetwork {
     }
 
     /// A device that is paired with a machine by invite, through the real handshake.
-    func join(_ inviter: Int, name: String, seed: UInt64) throws -> Int {
+    ///
+    /// `person`: what its user is called, if he is another one.
+    func join(_ inviter: Int, name: String, person: String? = nil, seed: UInt64) throws -> Int {
         let invite = try self.machines[inviter].node.makeInvite(
+            for: person,
             addresses: [self.machines[inviter].host],
             port: Self.port,
             at: self.moment(of: inviter)
@@ -127,6 +130,8 @@ final class TestNetwork {
             let machine = try self.add(identity, seed: seed &+ 1000)
             let address = NetworkAddress(host: self.machines[inviter].host, port: Self.port)
             self.machines[machine].node.noteInviter(inviterKey, addresses: [address])
+            // Of another person's device it does not know yet which it is.
+            if person != nil { self.handle(machine, .addAddress(address)) }
             return machine
         }
     }
@@ -135,7 +140,9 @@ final class TestNetwork {
     func answer(of machine: Int, to bytes: [UInt8], on id: ConnectionID) -> [UInt8] {
         var answer: [UInt8] = []
         let effects = self.machines[machine].node.handle(.received(id, bytes), at: self.moment(of: machine))
-        for effect in effects { if case .send(id, let bytes) = effect { answer += bytes } }
+        for effect in effects {
+            if case .send(id, let bytes) = effect { answer += bytes } else { self.perform(effect, of: machine) }
+        }
         return answer
     }
 

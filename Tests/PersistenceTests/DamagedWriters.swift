@@ -58,10 +58,8 @@ struct DamagedWriters {
             }
             let key = StaticKey(bytes: Bytes32(1, 2, 3, 4))
             let lapse = WallTime(milliseconds: 5)
-            try transaction.setPairedDevices([
-                PairedDeviceRecord(device: DeviceID(bytes: .zero), staticKey: key, name: "n", lapse: lapse)
-            ])
-            try transaction.setInvites([InviteRecord(secret: .zero, expiry: lapse)])
+            try transaction.setPairedDevices([PairedDeviceRecord(introduction: [1, 2, 3], lapse: lapse)])
+            try transaction.setInvites([InviteRecord(secret: .zero, person: "n", expiry: lapse)])
             try transaction.setAddresses([
                 AddressRecord(device: DeviceID(bytes: .zero), staticKey: key, host: "h", port: 1)
             ])

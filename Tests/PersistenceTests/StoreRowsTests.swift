@@ -131,14 +131,16 @@ import Testing
 
     private static let devices = (1...3 as ClosedRange<UInt64>).map { number in
         PairedDeviceRecord(
-            device: DeviceID(bytes: Bytes32(number, 1, 1, 1)),
-            staticKey: StaticKey(bytes: Bytes32(number, 2, 2, 2)),
-            name: "é\(number)",
+            introduction: [UInt8](repeating: UInt8(number), count: Int(number)),
             lapse: number == 2 ? WallTime(milliseconds: 1 << 63 + 5) : nil
         )
     }
     private static let invites = (1...3 as ClosedRange<UInt64>).map { number in
-        InviteRecord(secret: Bytes32(0x7365_6372_6574_0000 + number, 9, 9, 9), expiry: WallTime(milliseconds: number))
+        InviteRecord(
+            secret: Bytes32(0x7365_6372_6574_0000 + number, 9, 9, 9),
+            person: number == 3 ? "é" : nil,
+            expiry: WallTime(milliseconds: number)
+        )
     }
     private static let addresses = (1...3 as ClosedRange<UInt64>).map { number in
         AddressRecord(

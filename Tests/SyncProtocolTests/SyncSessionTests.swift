@@ -25,6 +25,10 @@ import Testing
             try self.store.read { transaction throws(StoreError) in try self.session.begin(in: &transaction) }
         }
 
+        mutating func opening() throws -> Message {
+            try self.store.read { transaction throws(StoreError) in try self.session.open(in: &transaction) }
+        }
+
         /// Hello and a comparison with a peer that holds nothing but this.
         mutating func open(_ theirs: [FrontierEntry] = []) throws {
             try self.begin()
@@ -128,7 +132,8 @@ import Testing
         let fingerprint = try side.begin()
         var hello = SampleMessages.hello()
         let opening = FrontierRange(end: nil, claim: .entries([]))
-        #expect(try side.hear(.hello(hello)) == [.greeted(hello), .send(.ranges([opening]))])
+        #expect(try side.hear(.hello(hello)) == [.greeted(hello), .open])
+        #expect(try side.opening() == .ranges([opening]))
         #expect(side.session.phase == .comparing)
         #expect(try side.next() == nil)
         let answer = FrontierRange(end: nil, claim: .answer([]))

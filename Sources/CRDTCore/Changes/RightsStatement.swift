@@ -15,9 +15,17 @@ package enum RightsStatement: Hashable, Sendable {
         package var names: [String]?
         /// The removals of the user that it overrides, as far as nobody of a higher role made them.
         package var despite: [StatementID]
+        /// In the roster, what the user is called in the workspace; else empty.
+        package var name: String
 
-        package init(to user: UserID, _ role: Role, names: [String]? = nil, despite: [StatementID] = []) {
-            (self.user, self.role, self.names, self.despite) = (user, role, names, despite)
+        package init(
+            to user: UserID,
+            _ role: Role,
+            names: [String]? = nil,
+            despite: [StatementID] = [],
+            name: String = ""
+        ) {
+            (self.user, self.role, self.names, self.despite, self.name) = (user, role, names, despite, name)
         }
     }
 
@@ -63,6 +71,7 @@ package enum RightsStatement: Hashable, Sendable {
             }
             bytes.appendVarint(UInt64(grant.despite.count))
             for removal in grant.despite { removal.encode(to: &bytes) }
+            bytes.appendPrefixed(grant.name)
         case .removes(let removal):
             bytes.append(1)
             removal.user.bytes.append(to: &bytes)
@@ -133,6 +142,7 @@ extension RightsStatement.Grant {
         for _ in 0..<(try reader.count(atMost: Limits.grantDespiteCountMax)) {
             self.despite.append(try StatementID(decoding: &reader))
         }
+        self.name = try reader.text(atMost: Limits.nameByteCountMax)
     }
 }
 

@@ -169,11 +169,6 @@ package struct Membership: Hashable, Sendable {
         self.workspace = workspace
         self.founder = founder
     }
-
-    /// Whether a chain is one of those that are taken in: so far those of the founder, in home.
-    package func admits(_ introduction: Introduction) -> Bool {
-        introduction.user == self.founder && introduction.circle == .home
-    }
 }
 
 extension Run {

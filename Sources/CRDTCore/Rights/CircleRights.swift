@@ -147,7 +147,7 @@ package struct CircleRights: Sendable {
     }
 
     /// Whether a removal hits a device in all that it writes from now on.
-    private func isRemoved(_ author: ChainAuthor) -> Bool {
+    package func isRemoved(_ author: ChainAuthor) -> Bool {
         self.removedDevices.contains { self.hits($0, author) }
     }
 

@@ -19,6 +19,8 @@ package struct RightsTable: Sendable {
     private(set) var isReady = false
     /// The circles of which something came since that may turn verdicts.
     private(set) var unsettled: Set<CircleIndex> = []
+    /// Rises whenever it may have turned who may do what.
+    package private(set) var revision = 0
 
     package init() {}
 
@@ -61,6 +63,7 @@ package struct RightsTable: Sendable {
         _ limits: [SegmentIndex: RightEnds?],
         missing: [NamedChange]
     ) {
+        self.revision += 1
         for (segment, ends) in limits { self.limits[segment] = ends }
         if rights != nil || !missing.isEmpty || self.entries[circle] != nil {
             self.entries[circle, default: Entry()].rights = rights

@@ -41,10 +41,23 @@ package struct Frontier: Hashable, Sendable {
         self.entries = entries.sorted()
     }
 
-    /// What a store holds now.
+    /// What a store holds now of some circles.
     ///
-    /// - Complexity: O(*n* log *n*) in the number of segments, once after each change.
-    package init(of transaction: inout some StoreTransaction) throws(StoreError) {
+    /// - Complexity: O(*n* log *n*) in the number of segments; for all circles, once after each change.
+    package init(
+        of transaction: inout some StoreTransaction,
+        within scope: CircleScope = .all
+    ) throws(StoreError) {
+        if case .some = scope {
+            let whole = try Frontier(of: &transaction)
+            var entries: [FrontierEntry] = []
+            for entry in whole.entries {
+                guard let segment = transaction.firstSegment(of: entry.replica) else { continue }
+                if scope.contains(transaction.progress(of: segment).circle) { entries.append(entry) }
+            }
+            self.init(entries)
+            return
+        }
         if let known = transaction.knownFrontier {
             self = known
             return

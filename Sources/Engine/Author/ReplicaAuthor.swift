@@ -311,11 +311,14 @@ struct ReplicaAuthor: ~Copyable {
     /// Opens a replica without writing anything into it.
     ///
     /// Returns false if the clock has run out.
-    mutating func introduce(in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
+    mutating func introduce(
+        on timeline: Timeline,
+        in transaction: inout some NodeTransaction
+    ) throws(StoreError) -> Bool {
         var merge = self.merge()
         try self.finish(&merge, in: &transaction)
         guard let stamp = try self.nextStamp(in: &transaction) else { return false }
-        _ = try self.openReplica(of: .main, stamp: stamp, &merge, in: &transaction)
+        _ = try self.openReplica(of: timeline, stamp: stamp, &merge, in: &transaction)
         try self.finish(&merge, in: &transaction)
         return true
     }

@@ -59,7 +59,7 @@ extension Node where Store: ~Copyable {
         since time: WallTime
     ) throws(StoreError) -> (seen: SeenSegments, lacking: [String]) {
         self.noteAcknowledgements()
-        let own = self.identity.device
+        let (own, founder) = (self.identity.device, self.identity.founder)
         return try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             var (all, ends): (SeenSegments, [DeviceID: [SegmentPoint]]) = (SeenSegments(), [:])
             for segment in transaction.segmentIndices {
@@ -83,6 +83,11 @@ extension Node where Store: ~Copyable {
                     known.formUnion(try transaction.closure(of: [end]))
                 }
                 guard max(entry.lastSeen ?? wrote, wrote) >= time else { continue }
+                // Nobody waits for it to have what it is not sent.
+                let scope = transaction.circles(readableBy: entry.author, founder: founder)
+                for (segment, sequence) in all.all where !scope.contains(transaction.progress(of: segment).circle) {
+                    _ = known.raise(segment, to: sequence)
+                }
                 if all.next(from: SegmentIndex(rawValue: 0), beyond: known) != nil { lacking.append(entry.shownName) }
                 seen = seen.intersection(known)
             }

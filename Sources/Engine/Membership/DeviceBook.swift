@@ -20,8 +20,8 @@ struct DeviceBook {
     struct Entry {
         var keys: PeerKeys
         var name: String
-        /// The devices that vouch for it, the nearest first; nil as long as it is not known which.
-        var certifiers: [DeviceID]?
+        /// Whose it is, and who vouches for it.
+        var author: ChainAuthor
         /// Whether it hung up when it was last dialled as one that knows us: then it is dialled as a member next.
         var isDialledAsMember = false
         /// The time of the last beacon that was believed, and when that was in monotonic milliseconds.
@@ -103,6 +103,8 @@ struct DeviceBook {
             return self.addresses[self.nextAddress % self.addresses.count]
         }
 
+        /// The devices that vouch for it, the nearest first.
+        var certifiers: ArraySlice<DeviceID> { self.author.line.dropFirst() }
         var device: DeviceID { self.keys.device }
         var staticKey: StaticKey { self.keys.staticKey }
 
@@ -146,13 +148,13 @@ struct DeviceBook {
     var sortedKeys: [PeerKeys] { self.entries.keys.sorted() }
 
     /// Enters a member device, or corrects its name.
-    mutating func add(_ keys: PeerKeys, name: String, certifiers: [DeviceID]? = nil) {
+    mutating func add(_ keys: PeerKeys, name: String, _ author: ChainAuthor) {
         if self.entries[keys] == nil {
-            self.entries[keys] = Entry(keys: keys, name: name)
-        } else if !name.isEmpty {
-            self.entries[keys]?.name = name
+            self.entries[keys] = Entry(keys: keys, name: name, author: author)
+        } else {
+            if !name.isEmpty { self.entries[keys]?.name = name }
+            self.entries[keys]?.author = author
         }
-        if let certifiers { self.entries[keys]?.certifiers = certifiers }
     }
 
     /// Forgets a device that is no member.

@@ -96,22 +96,11 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         membershipKey: consuming SecretBytes
     ) -> DeviceIdentity {
         let user = UserID(bytes: userKey.publicKey.bytes32)
-        let device = DeviceID(bytes: signingKey.publicKey.bytes32)
-        let key = StaticKey(bytes: staticKey.publicKey.bytes32)
-        let generation = DeviceCertificate.firstGeneration
-        let message = DeviceCertificate.message(
-            workspace: WorkspaceID(founder: founder, nonce: workspaceNonce, SodiumCryptography()),
-            user: user,
-            generation: generation,
-            device: device,
-            staticKey: key
-        )
-        let signature = userKey.signature(of: message)
-        let certificate = DeviceCertificate(
-            generation: generation,
-            device: device,
-            staticKey: key,
-            signature: signature
+        let certificate = Self.rootCertificate(
+            by: userKey,
+            device: DeviceID(bytes: signingKey.publicKey.bytes32),
+            staticKey: StaticKey(bytes: staticKey.publicKey.bytes32),
+            in: WorkspaceID(founder: founder, nonce: workspaceNonce, SodiumCryptography())
         )
         return DeviceIdentity(
             name: name,
@@ -126,10 +115,32 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         )
     }
 
-    /// A device that another device of the same user has welcomed; nil if the welcome does not hold.
+    /// The certificate of a device that the root key of a user vouches for.
+    static func rootCertificate(
+        by userKey: borrowing SigningKey,
+        device: DeviceID,
+        staticKey: StaticKey,
+        in workspace: WorkspaceID
+    ) -> DeviceCertificate {
+        let generation = DeviceCertificate.firstGeneration
+        let message = DeviceCertificate.message(
+            workspace: workspace,
+            user: UserID(bytes: userKey.publicKey.bytes32),
+            generation: generation,
+            device: device,
+            staticKey: staticKey
+        )
+        let signature = userKey.signature(of: message)
+        return DeviceCertificate(generation: generation, device: device, staticKey: staticKey, signature: signature)
+    }
+
+    /// A device that was welcomed; nil if the welcome does not hold.
+    ///
+    /// `userKey`: the root key of its user, if he joins with it; else it is a device of the user who invites.
     static func joining(
         name: String,
         welcome: Welcome,
+        userKey: consuming SigningKey? = nil,
         signingKey: consuming SigningKey,
         staticKey: consuming AgreementKey,
         _ cryptography: SodiumCryptography
@@ -154,7 +165,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             signingKey: signingKey,
             staticKey: staticKey,
             membershipKey: SecretBytes(welcome.membershipKey.array),
-            userKey: nil
+            userKey: userKey
         )
     }
 

@@ -3,8 +3,18 @@ internal import PeerCrypto
 
 /// One line that lets one device join: addresses, the inviter's static key, and a secret that is good once.
 package struct Invite: Hashable, Sendable {
+    /// What another user needs to make himself known in a workspace.
+    package struct Workspace: Hashable, Sendable {
+        package var founder: UserID
+        package var nonce: Bytes16
+
+        package init(founder: UserID, nonce: Bytes16) { (self.founder, self.nonce) = (founder, nonce) }
+    }
+
     package var staticKey: StaticKey
     package var secret: Bytes32
+    /// The workspace that another person is invited to; nil for a device of the same user.
+    package var workspace: Workspace?
     package var port: UInt16
     package var addresses: [String]
 
@@ -19,22 +29,27 @@ package struct Invite: Hashable, Sendable {
     package static let lifetimeMilliseconds: UInt64 = 600_000
     /// How many invites may be open at once.
     package static let openCountMax = 8
-    private static let prefix = "peerd:1:"
+    /// What the line of an invite for a device begins with, and that for another person.
+    private static let prefixes = (device: "peerd:1:", person: "peerd:2:")
     private static let addressCountMax = 16
     /// More than an invite with all its addresses in base64url.
     package static let textByteCountMax = 8 << 10
 
     /// The line: `peerd:1:` and unpadded base64url of key ‖ secret ‖ port ‖ addresses, each with a length byte ‖
     /// checksum.
+    ///
+    /// For another person `peerd:2:`, and founder ‖ nonce of the workspace come before the port.
     package var text: String {
         var bytes = self.staticKey.bytes.array + self.secret.array
+        if let workspace { bytes += workspace.founder.bytes.array + workspace.nonce.array }
         bytes.append(UInt8(truncatingIfNeeded: self.port >> 8))
         bytes.append(UInt8(truncatingIfNeeded: self.port))
         for address in self.addresses.prefix(Invite.addressCountMax) where address.utf8.count <= 255 {
             bytes.append(UInt8(address.utf8.count))
             bytes.append(contentsOf: address.utf8)
         }
-        return Invite.prefix + Base64URL.text(bytes + Invite.checksum(of: bytes))
+        let prefix = self.workspace == nil ? Invite.prefixes.device : Invite.prefixes.person
+        return prefix + Base64URL.text(bytes + Invite.checksum(of: bytes))
     }
 
     /// Reads a line; nil if it is not an invite.
@@ -42,8 +57,9 @@ package struct Invite: Hashable, Sendable {
     /// White space around it does not matter.
     package init?(text: String) {
         let line = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
-        guard line.utf8.count <= Invite.textByteCountMax, line.hasPrefix(Invite.prefix),
-            let bytes = Base64URL.bytes(line.dropFirst(Invite.prefix.count))
+        let isForPerson = line.hasPrefix(Invite.prefixes.person)
+        guard line.utf8.count <= Invite.textByteCountMax, isForPerson || line.hasPrefix(Invite.prefixes.device),
+            let bytes = Base64URL.bytes(line.dropFirst(Invite.prefixes.device.count))
         else { return nil }
         let content = Array(bytes.dropLast(Invite.checksumByteCount))
         guard content.count + Invite.checksumByteCount == bytes.count,
@@ -53,6 +69,9 @@ package struct Invite: Hashable, Sendable {
         do throws(WireError) {
             self.staticKey = StaticKey(bytes: try reader.bytes32())
             self.secret = try reader.bytes32()
+            if isForPerson {
+                self.workspace = Workspace(founder: UserID(bytes: try reader.bytes32()), nonce: try reader.bytes16())
+            }
             self.port = UInt16(try reader.byte()) << 8 | UInt16(try reader.byte())
             self.addresses = []
             while reader.remaining > 0 {
@@ -80,6 +99,8 @@ package enum InviteRefusal: Error, Hashable, Sendable {
     /// Between it and the user's key stand so many devices that nobody would accept one that it certifies; `nearest`
     /// names one that can invite.
     case tooFarFromRoot(nearest: String)
+    /// Only the founder lets other people into the workspace.
+    case notFounder
     case store(StoreError)
 }
 

@@ -8,6 +8,9 @@ package import SyncProtocol
 package struct JoinSession: ~Copyable {
     private var link: PeerLink?
     private var signingKey: SigningKey?
+    /// The root key of who joins, if it is another person than whoever invites.
+    private var userKey: SigningKey?
+    private let workspace: Invite.Workspace?
     private let staticKey: AgreementKey
     private let deviceName: String
     private let firstBytes: [UInt8]
@@ -43,6 +46,8 @@ package struct JoinSession: ~Copyable {
             ephemeral: ephemeral
         )
         guard let start else { return nil }
+        self.workspace = invite.workspace
+        self.userKey = invite.workspace == nil ? nil : SigningKey(seed: entropy.secret(32))
         self.firstBytes = start.bytes
         self.link = start.takeLink()
         self.signingKey = signingKey.duplicate()
@@ -69,9 +74,15 @@ package struct JoinSession: ~Copyable {
                 bytes += self.request(over: &link, now: now)
             case .message(.welcome(let welcome), _):
                 guard let signingKey = self.signingKey.take() else { return .failed("the pairing is over") }
+                if let workspace {
+                    guard welcome.founder == workspace.founder, welcome.workspaceNonce == workspace.nonce,
+                        welcome.user == self.user
+                    else { return .failed("the other side welcomes somebody else") }
+                }
                 let identity = DeviceIdentity.joining(
                     name: self.deviceName,
                     welcome: welcome,
+                    userKey: self.userKey.take(),
                     signingKey: signingKey,
                     staticKey: self.staticKey.duplicate(),
                     self.cryptography
@@ -117,8 +128,38 @@ package struct JoinSession: ~Copyable {
             device = DeviceID(bytes: key.publicKey.bytes32)
             proof = self.cryptography.signature(of: message, by: key)
         }
-        let request = JoinRequest(device: device, deviceName: self.deviceName, proof: proof)
+        var request = JoinRequest(device: device, deviceName: self.deviceName, proof: proof)
+        request.person = self.introduction(of: device)
         return link.seal(.join(request), now: now)
+    }
+
+    /// The user who joins, if he is another person than whoever invites.
+    private var user: UserID? {
+        switch self.userKey {
+        case .none: nil
+        case .some(let key): UserID(bytes: key.publicKey.bytes32)
+        }
+    }
+
+    /// Who asks, if it is another person than whoever invites.
+    private borrowing func introduction(of device: DeviceID) -> Introduction? {
+        guard let workspace else { return nil }
+        switch self.userKey {
+        case .none: return nil
+        case .some(let key):
+            let certificate = DeviceIdentity.rootCertificate(
+                by: key,
+                device: device,
+                staticKey: StaticKey(bytes: self.staticKey.publicKey.bytes32),
+                in: WorkspaceID(founder: workspace.founder, nonce: workspace.nonce, self.cryptography)
+            )
+            return Introduction(
+                user: UserID(bytes: key.publicKey.bytes32),
+                deviceName: self.deviceName,
+                nonce: Bytes16(high: 0, low: 0),
+                certificates: [certificate]
+            )
+        }
     }
 
     private struct Nobody: LinkAuthority {

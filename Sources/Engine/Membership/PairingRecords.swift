@@ -3,19 +3,29 @@ internal import CRDTCore
 /// Whom this device lets in beside those whom the log knows.
 struct Admissions {
     var invites: [OpenInvite] = []
-    /// Devices that were paired here and are not in the log yet.
+    /// Devices that were paired or met here and are not in the log yet.
     var paired: [PairedDevice] = []
 }
 
-/// A device that was paired here: admitted although the log does not know it yet.
+/// A device that was paired or met here: admitted although the log does not know it yet.
 struct PairedDevice: Hashable, Sendable {
-    var device: DeviceID
-    var staticKey: StaticKey
-    var name: String
+    let introduction: Introduction
+    let keys: PeerKeys
+    let author: ChainAuthor
     /// Until it has come, it is kept for a time only: the welcome may have been lost, and nobody would know of it.
     var lapse: Lapse?
 
-    var keys: PeerKeys { PeerKeys(device: self.device, staticKey: self.staticKey) }
+    /// Nil if no certificate says which keys it has.
+    init?(_ introduction: Introduction, lapse: Lapse?) {
+        guard let certificate = introduction.certificates.first, let author = ChainAuthor(introduction) else {
+            return nil
+        }
+        (self.introduction, self.lapse) = (introduction, lapse)
+        (self.keys, self.author) = (certificate.keys, author)
+    }
+
+    var device: DeviceID { self.keys.device }
+    var name: String { self.introduction.deviceName }
 
     /// When a device that has not come is forgotten.
     struct Lapse: Hashable, Sendable {
@@ -46,10 +56,15 @@ struct PairedDevice: Hashable, Sendable {
         at now: ClockReading
     ) throws(StoreError) -> [PairedDevice] {
         let deadline = Lapse.after(now).deadline
-        return try transaction.pairedDevices().map { record in
+        var devices: [PairedDevice] = []
+        for record in try transaction.pairedDevices() {
             let lapse = record.lapse.map { Lapse(time: $0, deadline: deadline) }
-            return PairedDevice(device: record.device, staticKey: record.staticKey, name: record.name, lapse: lapse)
+            guard let introduction = try? Introduction(decoding: record.introduction[...]),
+                let device = PairedDevice(introduction, lapse: lapse)
+            else { throw .damaged("a paired device in the database cannot be read") }
+            devices.append(device)
         }
+        return devices
     }
 
     static func save(
@@ -57,8 +72,10 @@ struct PairedDevice: Hashable, Sendable {
         in transaction: inout some NodeTransaction
     ) throws(StoreError) {
         try transaction.setPairedDevices(
-            devices.map {
-                PairedDeviceRecord(device: $0.device, staticKey: $0.staticKey, name: $0.name, lapse: $0.lapse?.time)
+            devices.map { device in
+                var bytes: [UInt8] = []
+                device.introduction.encode(to: &bytes)
+                return PairedDeviceRecord(introduction: bytes, lapse: device.lapse?.time)
             }
         )
     }
@@ -67,6 +84,8 @@ struct PairedDevice: Hashable, Sendable {
 /// An invite that has not been used and is not too old.
 struct OpenInvite: Hashable, Sendable {
     var secret: Bytes32
+    /// What the person is called that it is for; nil if it is for a device of this user.
+    var person: String?
     /// When it ends, in wall time.
     var expiry: WallTime
     /// When it ends in monotonic time, which is not stored: a wall clock that is set back makes no invite last longer.
@@ -80,11 +99,13 @@ struct OpenInvite: Hashable, Sendable {
     ) throws(StoreError) -> [OpenInvite] {
         let deadline = now.monotonicMilliseconds + Invite.lifetimeMilliseconds
         return try transaction.invites().map {
-            OpenInvite(secret: $0.secret, expiry: $0.expiry, deadline: deadline)
+            OpenInvite(secret: $0.secret, person: $0.person, expiry: $0.expiry, deadline: deadline)
         }
     }
 
     static func save(_ invites: [OpenInvite], in transaction: inout some NodeTransaction) throws(StoreError) {
-        try transaction.setInvites(invites.map { InviteRecord(secret: $0.secret, expiry: $0.expiry) })
+        try transaction.setInvites(
+            invites.map { InviteRecord(secret: $0.secret, person: $0.person, expiry: $0.expiry) }
+        )
     }
 }

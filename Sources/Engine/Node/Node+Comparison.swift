@@ -58,7 +58,8 @@ extension Node where Store: ~Copyable {
     }
 
     private var settledConnections: [PeerConnection] {
-        self.readyConnections.filter { $0.keys != nil && $0.session.isSettled }
+        // Who does not read all has another state.
+        self.readyConnections.filter { $0.keys != nil && $0.session.isSettled && $0.session.scope == .all }
     }
 
     mutating func goOnComparing() {
@@ -117,6 +118,7 @@ extension Node where Store: ~Copyable {
 
     /// A peer tells something of its state.
     mutating func compare(_ message: Message, on connection: PeerConnection) {
+        guard connection.session.scope == .all else { return }
         if case .state(let claim) = message { connection.comparison.hear(claim) }
         guard let claim = self.own.claim, claim.age == self.state.age, let value = claim.value else { return }
         do throws(StoreError) {

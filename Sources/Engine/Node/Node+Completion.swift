@@ -52,7 +52,7 @@ extension Node where Store: ~Copyable {
         // What came meanwhile may stand before what was looked at; a search that is under way ends first.
         if search.isDone || search.age == nil { (search.age, search.last) = (self.state.contentAge, nil) }
         let wanted = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            try search.step(in: &transaction)
+            try search.step(within: connection.session.scope, in: &transaction)
         }
         connection.search = search
         if !wanted.isEmpty { self.send(connection.session.want(wanted), on: connection) }
@@ -72,13 +72,19 @@ extension PeerConnection {
 
 extension ContentSearch {
     /// Goes on to the next changes of which something is missing.
-    fileprivate mutating func step(in transaction: inout some StoreTransaction) throws(StoreError) -> [WantedContent] {
+    ///
+    /// `scope`: the circles that the peer reads.
+    fileprivate mutating func step(
+        within scope: CircleScope,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [WantedContent] {
         let limit = MessageLimits.wantedChangeCountMax
         let places = try transaction.changesMissingContent(after: self.last, limit: limit)
         var (wanted, writeCount): ([WantedContent], Int) = ([], 0)
         for place in places {
             guard writeCount < Self.stepWriteCountMax else { return wanted }
             self.last = place
+            guard scope.contains(transaction.progress(of: place.segment).circle) else { continue }
             guard self.asked.count < Self.askedCountMax, self.asked.insert(place).inserted else { continue }
             guard let hash = try transaction.hash(at: place) else { continue }
             let missing = try transaction.missingPlaces(in: place)

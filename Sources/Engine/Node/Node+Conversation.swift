@@ -24,9 +24,15 @@ extension Node where Store: ~Copyable {
     }
 
     private mutating func sayHello(_ connection: PeerConnection) {
+        let (membership, user) = (self.replica.author.membership, self.identity.user)
         do throws(StoreError) {
             let fingerprint = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-                try connection.session.begin(in: &transaction)
+                var isKnown = true
+                if let key = connection.staticKey {
+                    let found = self.book.scope(of: key, membership, own: user, in: transaction)
+                    (connection.session.scope, isKnown) = found
+                }
+                return try connection.session.begin(isKnown: isKnown, in: &transaction)
             }
             if connection.link.greeting == .member {
                 self.send(.member(self.identity.introduction(nonce: Bytes16(high: 0, low: 0))), on: connection)
@@ -110,6 +116,11 @@ extension Node where Store: ~Copyable {
             switch action {
             case .send(let message): self.send(message, on: connection)
             case .greeted(let hello): self.greeted(connection, hello)
+            case .open:
+                let message = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                    try connection.session.open(in: &transaction)
+                }
+                self.send(message, on: connection)
             case .heardTime(let time, let isAsked):
                 self.noteClock(time, of: connection)
                 if isAsked {
@@ -153,10 +164,11 @@ extension Node where Store: ~Copyable {
         let isKnown = self.book[keys] != nil
         if !isKnown, let introduction = connection.introduction {
             let certifiers = introduction.certificates.dropFirst().map(\.device)
-            guard self.hasRoom(for: connection, named: introduction.deviceName, certifiers) else { return }
-            guard self.meet(keys, introduction) else { return self.drop(connection) }
+            guard self.hasRoom(for: connection, named: introduction.deviceName, certifiers[...]) else { return }
+            guard self.meet(introduction) else { return self.drop(connection) }
         }
         guard let entry = self.book[keys] else { return }
+        guard self.admits(connection, entry.author) else { return }
         // Whoever broke the protocol waits as long as if we were to dial him: each breach costs us lines in a log.
         guard entry.avoidedUntil <= self.now.monotonicMilliseconds else {
             self.counters.refusedConnectionCount += 1
@@ -197,14 +209,32 @@ extension Node where Store: ~Copyable {
         self.noteClock(hello.wallTime, of: connection)
     }
 
+    /// Whether the user of a device is in the workspace; from now on the session tells it what he may read.
+    private mutating func admits(_ connection: PeerConnection, _ author: ChainAuthor) -> Bool {
+        connection.author = author
+        let (membership, user) = (self.replica.author.membership, self.identity.user)
+        do throws(StoreError) {
+            let isMember = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                connection.refreshScope(membership, own: user, in: transaction)
+            }
+            if isMember { return true }
+            self.counters.refusedConnectionCount += 1
+            self.sayGoodbye(connection)
+        } catch {
+            self.note(error)
+            self.drop(connection)
+        }
+        return false
+    }
+
     /// A device shows its certificates: they make it known if it then proves to have the keys that they are about.
     private mutating func introduced(_ connection: PeerConnection, _ introduction: Introduction) {
         guard connection.link.greeting == .member, connection.introduction == nil else {
             return self.violation(connection, "an introduction that nobody asked for")
         }
+        // Whether its user is a member is looked at once it has proved to be that device.
         let membership = self.replica.author.membership
         guard let certificate = introduction.certificates.first, certificate.staticKey == connection.staticKey,
-            introduction.user == membership.founder,
             introduction.isCertified(in: membership.workspace, self.cryptography)
         else {
             connection.failure = .notCertified
@@ -263,7 +293,7 @@ extension Node where Store: ~Copyable {
         _ keys: PeerKeys
     ) -> Bool {
         guard let entry = self.book[keys] else { return true }
-        guard self.hasRoom(for: connection, named: entry.shownName, entry.certifiers ?? []) else { return false }
+        guard self.hasRoom(for: connection, named: entry.shownName, entry.certifiers) else { return false }
         var others = others
         if others.count >= ConnectionLimits.instanceCountMax {
             others.sort { ($0.lastHeard, $0.id.rawValue) < ($1.lastHeard, $1.id.rawValue) }
@@ -311,11 +341,11 @@ extension Node where Store: ~Copyable {
     private mutating func hasRoom(
         for connection: PeerConnection,
         named name: String,
-        _ certifiers: [DeviceID]
+        _ certifiers: ArraySlice<DeviceID>
     ) -> Bool {
         for certifier in certifiers.dropLast() {
             let isItsOwn = { (keys: PeerKeys, book: DeviceBook) in
-                book[keys]?.certifiers?.contains(certifier) ?? false
+                book[keys]?.certifiers.contains(certifier) ?? false
             }
             let standing = self.readyConnections.count { $0.keys.map { isItsOwn($0, self.book) } ?? false }
             let isKnown = connection.introduction.map { $0.device.map { self.isInBook($0) } ?? false } ?? true

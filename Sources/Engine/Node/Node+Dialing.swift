@@ -59,17 +59,19 @@ extension Node where Store: ~Copyable {
             return segments.compactMap { transaction.segment($0).introduction }
         }
         for introduction in introductions {
-            guard let certificate = introduction.certificates.first, certificate.device != own else { continue }
-            let certifiers = introduction.certificates.dropFirst().map(\.device)
-            self.book.add(certificate.keys, name: introduction.deviceName, certifiers: certifiers)
+            guard let certificate = introduction.certificates.first, certificate.device != own,
+                let author = ChainAuthor(introduction)
+            else { continue }
+            self.book.add(certificate.keys, name: introduction.deviceName, author)
         }
         for paired in self.admissions.paired where self.book[paired.keys] == nil {
-            self.book.add(paired.keys, name: paired.name)
+            self.book.add(paired.keys, name: paired.name, paired.author)
         }
         // A joining device knows its inviter from its own certificates before it has seen anything of the log.
-        let certificates = self.identity.certificates
-        for (link, certificate) in certificates.enumerated() where certificate.device != own {
-            self.book.add(certificate.keys, name: "", certifiers: certificates.dropFirst(link + 1).map(\.device))
+        for (link, certificate) in self.identity.certificates.enumerated() where certificate.device != own {
+            guard var author = self.replica.author.author else { continue }
+            author.line.removeFirst(link)
+            self.book.add(certificate.keys, name: "", author)
         }
     }
 

@@ -20,14 +20,17 @@ extension Node where Store: ~Copyable {
     }
 
     private mutating func afterIngest(_ intake: Intake, from connection: PeerConnection) throws(StoreError) {
-        if intake.hasIntroductions { try self.refreshBook() }
+        if intake.hasIntroductions {
+            try self.refreshBook()
+            self.introduceInRoster()
+        }
         if intake.summary.storedChangeCount > 0 || intake.summary.isRevised { try self.refreshWaits() }
         for fork in intake.forks {
             self.effects.append(.notice(.forked(device: fork.deviceName, sequence: fork.sequence)))
         }
         let others = self.readyConnections
         var overfull: [PeerConnection] = []
-        let (actions, entries) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+        let (actions, news) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             let entries = try intake.places.map { place throws(StoreError) in
                 FrontierEntry(
                     replica: transaction.replicaID(place.segment),
@@ -35,6 +38,7 @@ extension Node where Store: ~Copyable {
                     hash: try transaction.hash(at: place) ?? .zero
                 )
             }
+            let circles = intake.places.map { transaction.progress(of: $0.segment).circle }
             let isDuplicate = intake.duplicateChangeCount > 0 && intake.summary.repairedChanges.isEmpty
             let actions = connection.session.stored(intake.places, sawDuplicate: isDuplicate, in: &transaction)
             let replicas = Set(entries.map(\.replica))
@@ -43,10 +47,16 @@ extension Node where Store: ~Copyable {
             let contents = intake.summary.repairedChanges.map {
                 GivenContent(change: $0.change, places: OperationRanges($0.places))
             }
-            for other in others where other !== connection && !other.session.give(contents) { overfull.append(other) }
-            return (actions, entries.sorted())
+            for other in others where other !== connection && !other.session.give(contents) {
+                overfull.append(other)
+            }
+            return (actions, Array(zip(circles, entries)))
         }
-        if !entries.isEmpty { for other in others { self.send(.stored(entries), on: other) } }
+        for other in others {
+            // Whoever sent it knows of it, and hears that it is stored.
+            let told = news.filter { other === connection || other.session.scope.contains($0.0) }.map(\.1).sorted()
+            if !told.isEmpty { self.send(.stored(told), on: other) }
+        }
         switch intake.refusal {
         case nil:
             try self.perform(actions, on: connection)

@@ -4,14 +4,17 @@ internal import SyncProtocol
 
 /// Letting devices in.
 extension Node where Store: ~Copyable {
-    /// Makes an invite for one more device of this user: good once, for ten minutes.
+    /// Makes an invite for one more device of this user, or for another person: good once, for ten minutes.
     ///
-    /// The oldest gives way when too many are open.
+    /// The oldest gives way when too many are open. `person`: what the person is called here; nil for a device of this
+    /// user.
     package mutating func makeInvite(
+        for person: String? = nil,
         addresses: [String],
         port: UInt16,
         at now: ClockReading
     ) throws(InviteRefusal) -> Invite {
+        if person != nil, self.identity.user != self.identity.founder { throw .notFounder }
         guard !self.identity.isTooFarFromRoot else {
             throw .tooFarFromRoot(nearest: self.nameOfDeviceNearestToRoot)
         }
@@ -21,23 +24,28 @@ extension Node where Store: ~Copyable {
         if open.count >= Invite.openCountMax { open.removeFirst() }
         let expiry = now.wall.advanced(byMilliseconds: Invite.lifetimeMilliseconds)
         let deadline = now.monotonicMilliseconds + Invite.lifetimeMilliseconds
-        open.append(OpenInvite(secret: secret, expiry: expiry, deadline: deadline))
+        open.append(OpenInvite(secret: secret, person: person, expiry: expiry, deadline: deadline))
         do throws(StoreError) {
             try self.saveInvites(open)
         } catch {
             throw .store(error)
         }
-        return Invite(staticKey: self.identity.publicStaticKey, secret: secret, port: port, addresses: addresses)
+        var invite = Invite(staticKey: self.identity.publicStaticKey, secret: secret, port: port, addresses: addresses)
+        if person != nil {
+            invite.workspace = Invite.Workspace(founder: self.identity.founder, nonce: self.identity.workspaceNonce)
+        }
+        return invite
     }
 
     /// The name of the device that the fewest others vouch for, of those that can invite, and are not gone if possible.
     private var nameOfDeviceNearestToRoot: String {
         var nearest: DeviceBook.Entry?
         for entry in self.book.sortedKeys.compactMap({ self.book[$0] }) {
-            guard let distance = entry.certifiers?.count, distance + 1 < Limits.certificateCountMax else { continue }
+            let distance = entry.certifiers.count
+            guard entry.author.user == self.identity.user, distance + 1 < Limits.certificateCountMax else { continue }
             let isNearer =
                 nearest.map { other in
-                    (entry.isForgotten ? 1 : 0, distance) < (other.isForgotten ? 1 : 0, other.certifiers?.count ?? 0)
+                    (entry.isForgotten ? 1 : 0, distance) < (other.isForgotten ? 1 : 0, other.certifiers.count)
                 } ?? true
             if isNearer { nearest = entry }
         }
@@ -79,16 +87,27 @@ extension Node where Store: ~Copyable {
         guard request.device != self.identity.device, key != self.identity.publicStaticKey,
             connection.isProved(request.device, by: request.proof, self.cryptography)
         else { return self.violation(connection, "a request to join as another device") }
+        guard (invite.person == nil) == (request.person == nil), self.holds(request, key) else {
+            return self.violation(connection, "a request to join that is not what the invite is for")
+        }
+        let introduction =
+            request.person
+            ?? Introduction(
+                user: self.identity.user,
+                deviceName: request.deviceName,
+                nonce: Bytes16(high: 0, low: 0),
+                certificates: self.identity.certify(request.device, staticKey: key)
+            )
+        guard let device = PairedDevice(introduction, lapse: .after(self.now)) else { return self.drop(connection) }
         let rest = self.admissions.invites.filter { $0 != invite && $0.isOpen(at: self.now) }
-        let keys = PeerKeys(device: request.device, staticKey: key)
-        var paired = self.admissions.paired.filter { $0.keys != keys }
-        paired.append(
-            PairedDevice(device: request.device, staticKey: key, name: request.deviceName, lapse: .after(self.now))
-        )
+        let paired = self.admissions.paired.filter { $0.keys != device.keys } + [device]
         do throws(StoreError) {
-            try self.replica.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+            try self.replica.transaction {
+                (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
                 try OpenInvite.save(rest, in: &transaction)
                 try PairedDevice.save(paired, in: &transaction)
+                guard let person = invite.person else { return }
+                try author.admit(introduction.user, named: person, in: &transaction)
             }
         } catch {
             self.note(error)
@@ -97,16 +116,27 @@ extension Node where Store: ~Copyable {
         }
         self.admissions.invites = rest
         self.admissions.paired = paired
-        self.book.add(keys, name: request.deviceName)
+        self.book.add(device.keys, name: request.deviceName, device.author)
         connection.phase = .pairing(deadline: self.now.monotonicMilliseconds + ConnectionTimes.openingDeadline)
         let welcome = Welcome(
             founder: self.identity.founder,
             workspaceNonce: self.identity.workspaceNonce,
-            user: self.identity.user,
+            user: introduction.user,
             membershipKey: self.identity.membershipKeyBytes,
-            certificates: self.identity.certify(request.device, staticKey: key)
+            certificates: introduction.certificates
         )
         self.send(.welcome(welcome), on: connection)
+        if invite.person != nil { self.introduceInRoster() }
+        self.pumpAll()
+    }
+
+    /// Whether the certificates that a person shows are about the device that asks, and hold.
+    private func holds(_ request: JoinRequest, _ key: StaticKey) -> Bool {
+        guard let introduction = request.person else { return true }
+        let certificate = introduction.certificates.first
+        return certificate?.device == request.device && certificate?.staticKey == key
+            && introduction.user != self.identity.founder
+            && introduction.isCertified(in: self.identity.workspace, self.cryptography)
     }
 
     /// A device has come: it has got its welcome, and stays a member.
@@ -144,12 +174,12 @@ extension Node where Store: ~Copyable {
     /// A member has been met that no other has told us of: its certificates end at our user.
     ///
     /// False if it cannot be remembered.
-    mutating func meet(_ keys: PeerKeys, _ introduction: Introduction) -> Bool {
-        let name = introduction.deviceName
-        let met = PairedDevice(device: keys.device, staticKey: keys.staticKey, name: name, lapse: .after(self.now))
-        guard self.savePaired(self.admissions.paired + [met]) else { return false }
-        self.book.add(keys, name: name, certifiers: introduction.certificates.dropFirst().map(\.device))
-        self.effects.append(.notice(.memberMet(device: name)))
+    mutating func meet(_ introduction: Introduction) -> Bool {
+        guard let met = PairedDevice(introduction, lapse: .after(self.now)),
+            self.savePaired(self.admissions.paired + [met])
+        else { return false }
+        self.book.add(met.keys, name: met.name, met.author)
+        self.effects.append(.notice(.memberMet(device: met.name)))
         return true
     }
 

@@ -10,14 +10,20 @@ extension Node where Store: ~Copyable {
     mutating func pump(_ connections: [PeerConnection]) {
         let device = self.identity.device
         let now = self.now.monotonicMilliseconds
+        let (membership, user) = (self.replica.author.membership, self.identity.user)
         let sealed = connections.isEmpty ? nil : self.replica.author.state.sealed
         self.replica.author.state.sealed = nil
         var outgoing: [(connection: PeerConnection, bytes: [UInt8])] = []
+        var removed: [PeerConnection] = []
         do throws(StoreError) {
             try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 // What was just written goes to the wire from memory.
                 var last = sealed.map { EncodedRun($0.run, at: $0.place) }
                 for connection in connections where connection.device != nil {
+                    guard connection.refreshScope(membership, own: user, in: transaction) else {
+                        removed.append(connection)
+                        continue
+                    }
                     var byteCount = connection.unsentByteCount
                     while byteCount < TransferLimits.unsentByteCountMax,
                         let next = try connection.session.next(after: last, own: device, in: &transaction)
@@ -40,5 +46,7 @@ extension Node where Store: ~Copyable {
             self.note(error)
         }
         for (connection, bytes) in outgoing { self.transmit(bytes, on: connection) }
+        // Who is removed from the workspace is told nothing more.
+        for connection in removed { self.sayGoodbye(connection) }
     }
 }

@@ -67,11 +67,13 @@ extension Node where Store: ~Copyable {
     mutating func introduce() {
         guard self.state.activeSegment == nil else { return }
         do throws(StoreError) {
+            // Who does not read home has nothing to say there.
             let isNew = try self.replica.transaction {
                 (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Bool in
                 let device = author.identity.device
                 let isKnown = transaction.segmentIndices.contains { transaction.segment($0).device == device }
-                return isKnown ? false : try author.introduce(in: &transaction)
+                if author.base(in: transaction) != .home { return try author.introduceInRoster(in: &transaction) }
+                return isKnown ? false : try author.introduce(on: .main, in: &transaction)
             }
             if isNew { self.pumpAll() }
         } catch {

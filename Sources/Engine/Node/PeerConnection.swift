@@ -55,6 +55,10 @@ final class PeerConnection {
     /// The static key proved in the handshake; whose it is, only a hello shows.
     var staticKey: StaticKey?
     var session: SyncSession
+    /// Whose device the other side is, and who vouches for it; nil until that is known.
+    var author: ChainAuthor?
+    /// What the scope of the session was found from.
+    private var scopeAge: RightsAge?
     /// How far what we lack was looked for, to ask this peer for it.
     var search = ContentSearch()
     /// What the peer's state comes to beside ours.
@@ -90,6 +94,18 @@ final class PeerConnection {
         self.phase = .opening(deadline: deadline)
         self.openedAt = now
         self.lastHeard = now
+    }
+
+    /// Has the session tell the other side no more than what it may read by now.
+    ///
+    /// Returns false if it may read nothing any more.
+    func refreshScope(_ membership: Membership, own user: UserID, in transaction: some StoreTransaction) -> Bool {
+        let age = RightsAge(of: transaction)
+        guard let author, age != self.scopeAge else { return true }
+        self.scopeAge = age
+        let isMember = transaction.isMember(author, membership, own: user)
+        self.session.scope = isMember ? transaction.circles(readableBy: author, founder: membership.founder) : .some([])
+        return isMember
     }
 
     /// Gives the other side a moment to be heard, which is longer on a slow network.

@@ -125,8 +125,9 @@ struct RunIntake {
                 if error == .badSignature, run.firstSequence > 1 { continue }
                 return .refused(.violation("a run was refused: \(error)"))
             }
-            if let introduction = verified.introduction, !self.membership.admits(introduction) {
-                return .refused(.violation("a chain of somebody who is not let in"))
+            if let introduction = verified.introduction, try !self.admits(introduction, in: &transaction) {
+                let isEver = !introduction.grants.isEmpty
+                return .refused(isEver ? .disputed : .violation("a chain of somebody who is not let in"))
             }
             let reception = try self.merge.receive(verified, in: &transaction)
             if reception != .doesNotFit { _ = try self.repair(from: run, verified.hashes, in: &transaction) }
@@ -136,6 +137,34 @@ struct RunIntake {
             return reception == .stored ? .stored(place) : .duplicate(place)
         }
         return .refused(.disputed)
+    }
+
+    /// Whether a chain is one of those that are taken in: its user owns its circle, or it names grants to him that are
+    /// here, whether they count or not.
+    ///
+    /// What they are may come yet; whoever sends the chain has them.
+    private func admits(
+        _ introduction: Introduction,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        if introduction.user == introduction.circle.owner(founder: self.membership.founder) { return true }
+        var isGranted = false
+        for grant in introduction.grants {
+            let change = grant.change
+            guard let place = try transaction.place(of: change.replica, sequence: change.sequence, hash: change.hash)
+            else { return false }
+            let isThere = transaction.circles[transaction.progress(of: place.segment).circle] == introduction.circle
+            let write = WriteReference(
+                stamp: .zero,
+                segment: place.segment,
+                sequence: place.sequence,
+                index: grant.index
+            )
+            if isThere, case .rights(.grants(let said)) = try transaction.edit(write), said.user == introduction.user {
+                isGranted = true
+            }
+        }
+        return isGranted
     }
 
     /// Repairs what is needed of dropped writes from a run that is stored.

@@ -4,28 +4,25 @@ package import CRDTCore
 
 /// A device that was paired here.
 package struct PairedDeviceRecord: Hashable, Sendable {
-    package var device: DeviceID
-    package var staticKey: StaticKey
-    package var name: String
+    /// Its introduction as it is encoded.
+    package var introduction: [UInt8]
     /// When it is forgotten unless it has come; nil once it has.
     package var lapse: WallTime?
 
-    package init(device: DeviceID, staticKey: StaticKey, name: String, lapse: WallTime?) {
-        self.device = device
-        self.staticKey = staticKey
-        self.name = name
-        self.lapse = lapse
+    package init(introduction: [UInt8], lapse: WallTime?) {
+        (self.introduction, self.lapse) = (introduction, lapse)
     }
 }
 
 /// An invite that is open.
 package struct InviteRecord: Hashable, Sendable {
     package var secret: Bytes32
+    /// What the person is called that it is for; nil if it is for a device of this user.
+    package var person: String?
     package var expiry: WallTime
 
-    package init(secret: Bytes32, expiry: WallTime) {
-        self.secret = secret
-        self.expiry = expiry
+    package init(secret: Bytes32, person: String? = nil, expiry: WallTime) {
+        (self.secret, self.person, self.expiry) = (secret, person, expiry)
     }
 }
 

@@ -69,7 +69,8 @@ package struct DeltaReading {
             position = Position.start
             position.resetEnd = last
         }
-        var reading = Reading(scope: self.scope, device: self.device, since: position)
+        let state = WorkspaceState(.present, of: transaction)
+        var reading = Reading(scope: self.scope, device: self.device, since: position, state)
         let isWhole = try reading.read(in: &transaction)
         position.place = isWhole ? .end(of: last) : reading.place
         if isWhole || position.place.commit > position.resetEnd { position.resetEnd = 0 }
@@ -86,6 +87,8 @@ private struct Reading {
     let device: DeviceID
     /// What is known: all that changed up to this place, and of the whole state all up to a commit.
     let since: DeltaReading.Position
+    /// What the user sees.
+    private var state: WorkspaceState
 
     var place: ChangePlace
     private var left: [Delta.Entry] = []
@@ -99,7 +102,8 @@ private struct Reading {
     private var segments: Set<SegmentIndex> = []
     private var authors: Set<Author> = []
 
-    init(scope: Scope, device: DeviceID, since: DeltaReading.Position) {
+    init(scope: Scope, device: DeviceID, since: DeltaReading.Position, _ state: WorkspaceState) {
+        self.state = state
         self.membership = ScopeMembership(scope)
         self.device = device
         self.since = since
@@ -122,7 +126,7 @@ private struct Reading {
     mutating func read(in transaction: inout SQLiteTransaction) throws -> Bool {
         // One object is looked at by itself, however much else has changed.
         if case .object(let id) = self.membership.scope {
-            if let index = try transaction.existingObjectIndex(of: id),
+            if let index = try self.state.existingObjectIndex(of: id),
                 let change = try transaction.changes(of: index),
                 ChangePlace(commit: change.changed, object: Int64(index.rawValue)) > self.since.place
             {
@@ -152,11 +156,12 @@ private struct Reading {
         return max(Int64(index.rawValue) <= place.object ? place.commit : place.commit - 1, self.since.resetEnd)
     }
 
-    private mutating func take(_ change: ChangedObject, in transaction: inout SQLiteTransaction) throws {
+    private mutating func take(_ changed: ChangedObject, in transaction: inout SQLiteTransaction) throws {
+        guard let change = try self.shown(for: changed, in: &transaction) else { return }
         // Of the whole state everything is told that shows, and nothing else.
         let isWhole = change.changed <= self.since.resetEnd
         let known = self.known(of: change.index)
-        switch try self.membership.contains(change.index, in: &transaction) {
+        switch try self.membership.contains(change.index, in: &self.state) {
         case .inside:
             try self.tell(change, known, isWhole: isWhole, in: &transaction)
             // What is below it has not changed by itself, and is in the scope perhaps only now.
@@ -182,12 +187,30 @@ private struct Reading {
         }
     }
 
+    /// What shows for the id of an object that has changed, with the later one of both changes: another circle may have
+    /// one with that id.
+    ///
+    /// Nil if that has been told.
+    private mutating func shown(
+        for change: ChangedObject,
+        in transaction: inout SQLiteTransaction
+    ) throws -> ChangedObject? {
+        guard transaction.circles.count > 1 else { return change }
+        let id = try self.state.object(change.index).id
+        guard let shown = try self.state.existingObjectIndex(of: id), shown != change.index,
+            try self.state.object(shown).isVisible
+        else { return change }
+        guard !self.told.contains(shown), var other = try transaction.changes(of: shown) else { return nil }
+        other.changed = max(other.changed, change.changed)
+        return other
+    }
+
     private mutating func tellLeft(
         _ index: ObjectIndex,
         includesBelow: Bool,
         in transaction: inout SQLiteTransaction
     ) throws {
-        let id = try transaction.object(index).id
+        let id = try self.state.object(index).id
         self.left.append(Delta.Entry(gone: id, includesBelow: includesBelow))
     }
 
@@ -197,15 +220,15 @@ private struct Reading {
         ifBelow index: ObjectIndex,
         in transaction: inout SQLiteTransaction
     ) throws {
-        guard case .subtree(let id) = self.membership.scope, let top = try transaction.existingObjectIndex(of: id),
-            try transaction.object(top).isVisible, !self.hasToldTopAgain
+        guard case .subtree(let id) = self.membership.scope, let top = try self.state.existingObjectIndex(of: id),
+            try self.state.object(top).isVisible, !self.hasToldTopAgain
         else { return }
         if self.aboveTop == nil {
             var above: Set<ObjectIndex> = []
-            var next = try transaction.object(top).parent
+            var next = try self.state.object(top).parent
             while let object = next {
                 guard above.insert(object).inserted else { throw CircleWatch<ObjectIndex>.damage }
-                next = try transaction.object(object).parent
+                next = try self.state.object(object).parent
             }
             self.aboveTop = above
         }
@@ -222,7 +245,7 @@ private struct Reading {
         in transaction: inout SQLiteTransaction
     ) throws {
         guard self.told.insert(change.index).inserted else { return }
-        let state = try Object(change.index, in: &transaction)
+        let state = try Object(change.index, in: &self.state)
         self.byteCount += state.properties.byteCount
         guard !isWhole else {
             return self.present.append(Delta.Entry(state))
@@ -234,7 +257,7 @@ private struct Reading {
         }
         let isCreated = change.shown > known
         let isMoved = change.placed > known && !isCreated
-        if isCreated, let creation = try transaction.object(change.index).creation {
+        if isCreated, let creation = try self.state.object(change.index).creation {
             self.segments.insert(creation.write.segment)
         }
         if isMoved, let segment = try transaction.segmentOfLastMove(of: change.index) { self.segments.insert(segment) }
@@ -249,7 +272,7 @@ private struct Reading {
         while let parent = open.popLast() {
             guard seen.insert(parent).inserted else { throw CircleWatch<ObjectIndex>.damage }
             var children = ChildPages(of: parent)
-            while let (child, _) = try children.next(in: &transaction) {
+            while let (child, _) = try children.next(in: &self.state) {
                 open.append(child)
                 guard let change = try transaction.changes(of: child) else { continue }
                 let place = ChangePlace(commit: change.changed, object: Int64(child.rawValue))

@@ -325,20 +325,19 @@ extension Schema {
         CREATE INDEX erasure_next ON erasure (register, segment) WHERE due <= 0;
         CREATE INDEX erasure_due ON erasure (due) WHERE due > 0;
 
-        -- Devices that were paired here. One that has not come is forgotten at its lapse, in milliseconds since
-        -- 1970.
+        -- Devices that were paired or met here, and their introductions. One that has not come is forgotten at its
+        -- lapse, in milliseconds since 1970.
         CREATE TABLE paired_device (
             paired_device INTEGER PRIMARY KEY,
-            device BLOB NOT NULL,
-            static_key BLOB NOT NULL,
-            name TEXT NOT NULL,
+            introduction BLOB NOT NULL,
             lapse INTEGER
         );
 
-        -- Invites that are open, until milliseconds since 1970.
+        -- Invites that are open, until milliseconds since 1970; with a name for another person.
         CREATE TABLE invite (
             invite INTEGER PRIMARY KEY,
             secret BLOB NOT NULL,
+            person TEXT,
             expiry INTEGER NOT NULL
         );
 

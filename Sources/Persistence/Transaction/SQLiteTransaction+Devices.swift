@@ -4,12 +4,8 @@ package import Engine
 extension SQLiteTransaction {
     package func pairedDevices() throws(StoreError) -> [PairedDeviceRecord] {
         try self.statements[.pairedDevices].rows { row throws(StoreError) in
-            PairedDeviceRecord(
-                device: DeviceID(bytes: try row.bytes32(0)),
-                staticKey: StaticKey(bytes: try row.bytes32(1)),
-                name: row.text(2),
-                lapse: row.isNull(3) ? nil : WallTime(milliseconds: row.bits(3))
-            )
+            let lapse = row.isNull(1) ? nil : WallTime(milliseconds: row.bits(1))
+            return PairedDeviceRecord(introduction: row.bytes(0), lapse: lapse)
         }
     }
 
@@ -17,20 +13,24 @@ extension SQLiteTransaction {
         try self.statements[.clearPairedDevices].run()
         let statement = try self.statements[.addPairedDevice]
         for device in devices {
-            try statement.run(device.device.bytes, device.staticKey.bytes, device.name, device.lapse)
+            try statement.run(device.introduction, device.lapse)
         }
     }
 
     package func invites() throws(StoreError) -> [InviteRecord] {
         try self.statements[.invites].rows { row throws(StoreError) in
-            InviteRecord(secret: try row.bytes32(0), expiry: WallTime(milliseconds: row.bits(1)))
+            InviteRecord(
+                secret: try row.bytes32(0),
+                person: row.isNull(1) ? nil : row.text(1),
+                expiry: WallTime(milliseconds: row.bits(2))
+            )
         }
     }
 
     package func setInvites(_ invites: [InviteRecord]) throws(StoreError) {
         try self.statements[.clearInvites].run()
         let statement = try self.statements[.addInvite]
-        for invite in invites { try statement.run(invite.secret, invite.expiry) }
+        for invite in invites { try statement.run(invite.secret, invite.person, invite.expiry) }
     }
 
     package func addresses() throws(StoreError) -> [AddressRecord] {

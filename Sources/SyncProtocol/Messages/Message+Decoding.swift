@@ -8,13 +8,15 @@ extension Message {
         case .hello: self = .hello(try Hello(decoding: &reader))
         case .welcome: self = .welcome(try Welcome(decoding: &reader))
         case .join:
-            self = .join(
-                JoinRequest(
-                    device: DeviceID(bytes: try reader.bytes32()),
-                    deviceName: try reader.text(atMost: Limits.nameByteCountMax),
-                    proof: try reader.signature()
-                )
+            var request = JoinRequest(
+                device: DeviceID(bytes: try reader.bytes32()),
+                deviceName: try reader.text(atMost: Limits.nameByteCountMax),
+                proof: try reader.signature()
             )
+            if reader.remaining > 0 {
+                request.person = try Introduction(decoding: try reader.slice(reader.remaining)[...])
+            }
+            self = .join(request)
         case .member:
             self = .member(try Introduction(decoding: body[...]))
             return

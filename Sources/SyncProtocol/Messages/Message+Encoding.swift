@@ -43,6 +43,7 @@ extension Message {
             request.device.bytes.append(to: &bytes)
             bytes.appendPrefixed(Array(request.deviceName.utf8))
             bytes.append(contentsOf: request.proof.array)
+            request.person?.encode(to: &bytes)
         case .member(let introduction): introduction.encode(to: &bytes)
         case .ranges(let ranges):
             bytes.appendVarint(UInt64(ranges.count))

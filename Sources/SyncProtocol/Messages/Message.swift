@@ -96,11 +96,14 @@ package struct JoinRequest: Hashable, Sendable {
     package var deviceName: String
     /// Shows that the sender has the key of the device (`HandshakeProof`).
     package var proof: Signature
+    /// Who he is, if he is another person than whoever invites him: his own certificates say so.
+    package var person: Introduction?
 
-    package init(device: DeviceID, deviceName: String, proof: Signature) {
+    package init(device: DeviceID, deviceName: String, proof: Signature, person: Introduction? = nil) {
         self.device = device
         self.deviceName = deviceName
         self.proof = proof
+        self.person = person
     }
 }
 

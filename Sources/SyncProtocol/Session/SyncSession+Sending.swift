@@ -80,7 +80,9 @@ extension SyncSession {
             let place = content.change
             // What the peer does not hold comes in its turn. Of what it holds the hash tells that it is that, so the
             // change need not be signed.
-            guard self.held[place.segment] >= place.sequence else { continue }
+            guard self.held[place.segment] >= place.sequence, self.isShared(place.segment, transaction) else {
+                continue
+            }
             let limits = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
             let loaded = try transaction.loadRun(of: place.segment, from: place.sequence, limits: limits, signed: false)
             guard let run = loaded, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
@@ -102,13 +104,13 @@ extension SyncSession {
         return .message(.given)
     }
 
-    /// Whether the peer wants what is written on a segment.
+    /// Whether the peer reads and wants what is written on a segment.
     private func isWanted(
         _ segment: SegmentIndex,
         own device: DeviceID,
         _ transaction: inout some StoreTransaction
     ) -> Bool {
-        !self.isPeerLazy || transaction.segment(segment).device == device
+        self.isShared(segment, transaction) && (!self.isPeerLazy || transaction.segment(segment).device == device)
     }
 }
 

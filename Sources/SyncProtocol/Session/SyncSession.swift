@@ -21,6 +21,8 @@ package struct SyncSession: Sendable {
         case send(Message)
         /// The peer says who it is.
         case greeted(Hello)
+        /// `open` says how the frontiers are to be compared: with what the peer reads, now that it is known.
+        case open
         /// What the peer's clock shows, and whether it wants to know what ours does.
         case heardTime(WallTime?, isAsked: Bool)
         /// `next` may have more to send.
@@ -32,10 +34,14 @@ package struct SyncSession: Sendable {
 
     package private(set) var phase = Phase.awaitingHello
     private let isDialled: Bool
+    /// The circles that the peer reads, as far as is known here; it is told of no others.
+    package var scope = CircleScope.all
     let cryptography: SodiumCryptography
     /// What was stored when our hello was made, until the peer's comes, and its fingerprint.
     private var helloFrontier = Frontier()
     private var helloFingerprint = Hash256.zero
+    /// Whether it was known who the peer is when our hello was made.
+    private var wasKnown = true
     private var comparison = FrontierComparison()
 
     /// How far along each of our segments the peer is known to have stored.
@@ -74,8 +80,14 @@ package struct SyncSession: Sendable {
     }
 
     /// The fingerprint for our hello.
-    package mutating func begin(in transaction: inout some StoreTransaction) throws(StoreError) -> Hash256 {
-        self.helloFrontier = try Frontier(of: &transaction)
+    ///
+    /// `isKnown`: whether it is known who the peer is, and so what it reads.
+    package mutating func begin(
+        isKnown: Bool = true,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Hash256 {
+        self.wasKnown = isKnown
+        self.helloFrontier = try Frontier(of: &transaction, within: self.scope)
         self.helloFingerprint = Frontier.fingerprint(self.helloFrontier.entries, self.cryptography)
         return self.helloFingerprint
     }
@@ -98,7 +110,14 @@ package struct SyncSession: Sendable {
         case .join: return self.violation("a request to join by a device that has joined")
         case .member: return self.violation("an introduction after the hello")
         case .ranges(let claims): return try self.compare(claims, in: &transaction)
-        case .caughtUp: self.peerIsCaughtUp = true
+        case .caughtUp:
+            self.peerIsCaughtUp = true
+            // Who the peer is was not known to us, and it knew us and had nothing: there is nothing to compare.
+            if self.phase == .comparing, !self.wasKnown {
+                self.comparison.learnAll()
+                self.phase = .streaming
+                return [.resume]
+            }
         case .stored(let entries): return try self.peerStored(entries, at: now, in: &transaction)
         case .credit(let byteCount):
             guard self.window.acknowledge(byteCount) else { return self.violation("more credit than was used") }
@@ -114,7 +133,7 @@ package struct SyncSession: Sendable {
             for content in contents {
                 let entry = content.change
                 let place = try transaction.place(of: entry.replica, sequence: entry.sequence, hash: entry.hash)
-                if let place {
+                if let place, self.isShared(place.segment, transaction) {
                     asked.append(GivenContent(change: place, places: content.places))
                 } else {
                     self.hasAskedInVain = true
@@ -132,6 +151,11 @@ package struct SyncSession: Sendable {
         return []
     }
 
+    /// Whether the peer reads what is on a segment.
+    func isShared(_ segment: SegmentIndex, _ transaction: some StoreTransaction) -> Bool {
+        self.scope.contains(transaction.progress(of: segment).circle)
+    }
+
     private mutating func violation(_ reason: String) -> [Action] {
         self.phase = .closing
         return [.violation(reason)]
@@ -146,14 +170,19 @@ package struct SyncSession: Sendable {
         var frontier = Frontier()
         swap(&frontier, &self.helloFrontier)
         self.phase = .comparing
-        if hello.fingerprint == self.helloFingerprint {
+        if self.wasKnown, hello.fingerprint == self.helloFingerprint {
             self.comparison.learnAll()
             self.phase = .streaming
             for entry in frontier.entries { _ = try self.note(entry, in: &transaction) }
             return [.greeted(hello), .resume]
         }
-        guard self.isDialled else { return [.greeted(hello)] }
-        return [.greeted(hello), .send(.ranges(self.comparison.opening(frontier, self.cryptography)))]
+        return self.isDialled ? [.greeted(hello), .open] : [.greeted(hello)]
+    }
+
+    /// What whoever dialled says first of his frontier.
+    package mutating func open(in transaction: inout some StoreTransaction) throws(StoreError) -> Message {
+        let frontier = try Frontier(of: &transaction, within: self.scope)
+        return .ranges(self.comparison.opening(frontier, self.cryptography))
     }
 
     private mutating func compare(
@@ -162,7 +191,8 @@ package struct SyncSession: Sendable {
     ) throws(StoreError) -> [Action] {
         self.rangesCount += 1
         guard self.rangesCount <= TransferLimits.rangesCountMax else { return self.violation("too many comparisons") }
-        let outcome = self.comparison.answer(claims, try Frontier(of: &transaction), self.cryptography)
+        let mine = try Frontier(of: &transaction, within: self.scope)
+        let outcome = self.comparison.answer(claims, mine, self.cryptography)
         guard self.comparison.unlearned.count <= TransferLimits.openSpanCountMax else {
             return self.violation("a comparison in too many pieces")
         }
@@ -231,7 +261,7 @@ package struct SyncSession: Sendable {
         guard self.probeCount <= TransferLimits.probeCountMax else { return self.violation("too many probes") }
         for point in probe.points.reversed() {
             let place = try transaction.place(of: probe.replica, sequence: point.sequence, hash: point.hash)
-            guard let place else { continue }
+            guard let place, self.isShared(place.segment, transaction) else { continue }
             self.noteHeld(place, in: &transaction)
             let entry = FrontierEntry(replica: probe.replica, sequence: point.sequence, hash: point.hash)
             return [.send(.stored([entry])), .resume]
@@ -282,6 +312,7 @@ package struct SyncSession: Sendable {
         var (there, here) = (UInt64(0), UInt64(0))
         for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
+            guard self.scope.contains(progress.circle) else { continue }
             let held = max(self.held[segment], progress.firstSequence - 1)
             if progress.storedSequence > held { there += progress.storedSequence - held }
         }

@@ -1,0 +1,96 @@
+internal import CRDTCore
+internal import PeerCrypto
+internal import SyncProtocol
+
+/// What decides who reads what, as a number that is another one whenever that may have changed.
+struct RightsAge: Hashable {
+    private let revision: Int
+    private let circleCount: Int
+
+    init(of transaction: some StoreTransaction) {
+        (self.revision, self.circleCount) = (transaction.rights.revision, transaction.circles.count)
+    }
+}
+
+extension StoreTransaction {
+    /// Whether a device is of the workspace: the founder's, or that of somebody whom the roster lets in.
+    ///
+    /// `user`: who uses this device. His other devices may come before the roster does.
+    func isMember(_ author: ChainAuthor, _ membership: Membership, own user: UserID) -> Bool {
+        let rights = self.circles.index(of: .roster).flatMap { self.rights.rights(in: $0) }
+        guard let rights else { return author.user == membership.founder || author.user == user }
+        return rights.reads(author) || author.user == user && !rights.isRemoved(author)
+    }
+}
+
+extension DeviceBook {
+    /// What a peer may be told before it has shown who it is, by the key that it has in the handshake.
+    ///
+    /// `isKnown`: whether that says who it is.
+    func scope(
+        of key: StaticKey,
+        _ membership: Membership,
+        own user: UserID,
+        in transaction: some StoreTransaction
+    ) -> (scope: CircleScope, isKnown: Bool) {
+        // Where nobody has let another user in, all members are devices of one.
+        guard transaction.circles.count > 1 else { return (.all, true) }
+        let authors = self.entries.values.filter { $0.staticKey == key }.map(\.author)
+        let users = Set(authors.map(\.user))
+        guard users.count == 1 else { return (.some([]), false) }
+        var scope = CircleScope.all
+        for author in authors {
+            let isMember = transaction.isMember(author, membership, own: user)
+            let readable = transaction.circles(readableBy: author, founder: membership.founder)
+            scope = scope.intersection(isMember ? readable : .some([]))
+        }
+        return (scope, true)
+    }
+}
+
+extension Node where Store: ~Copyable {
+    /// Says who this device is to everybody in the workspace, if not all of them are its user's.
+    mutating func introduceInRoster() {
+        do throws(StoreError) {
+            let isNew = try self.replica.transaction {
+                (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Bool in
+                try author.introduceInRoster(in: &transaction)
+            }
+            if isNew { self.pumpAll() }
+        } catch {
+            self.note(error)
+        }
+    }
+}
+
+/// The roster: a circle without objects, which everybody in the workspace reads.
+extension ReplicaAuthor {
+    /// Lets a user into the workspace.
+    ///
+    /// `name`: what he is called here.
+    mutating func admit(
+        _ user: UserID,
+        named name: String,
+        in transaction: inout some NodeTransaction
+    ) throws(StoreError) {
+        let grant = RightsStatement.Grant(to: user, .reader, name: name)
+        _ = try self.commit([.rights(.grants(grant))], on: Timeline(circle: .roster), in: &transaction)
+    }
+
+    /// Opens a chain in the roster, if others than this user are in the workspace, as far as is known here.
+    ///
+    /// Returns whether it did.
+    mutating func introduceInRoster(in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
+        guard let roster = transaction.circles.index(of: .roster) else { return false }
+        let device = self.identity.device
+        let isThere = transaction.segmentIndices.contains { segment in
+            transaction.progress(of: segment).circle == roster && transaction.segment(segment).device == device
+        }
+        if isThere { return false }
+        // Who is not let in yet, as far as is known here, would be believed by nobody.
+        let isOwner = self.identity.user == self.membership.founder
+        let grants = try self.grants(in: .roster, of: &transaction)
+        guard isOwner || !grants.isEmpty else { return false }
+        return try self.introduce(on: Timeline(circle: .roster), in: &transaction)
+    }
+}

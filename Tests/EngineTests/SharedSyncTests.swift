@@ -1,0 +1,163 @@
+import CRDTCore
+import MergeModel
+import Testing
+
+@testable import Engine
+
+/// Several people in one workspace: each is sent what he may read, and nothing tells him of the rest.
+struct SharedSyncTests {
+    private let network = TestNetwork()
+    private static let secret = "a-secret-of-24-bytes-or-s"
+
+    private func first() throws -> Int {
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        return try self.network.add(identity, seed: 2)
+    }
+
+    private func create(_ machine: Int, _ title: String, below parent: ObjectID? = nil) throws -> ObjectID {
+        let properties = [ExactText("title"): Value.string(title)]
+        return try self.network.write(machine, .create(.init(type: "note", parent: parent, properties: properties)))
+            .created[0]
+    }
+
+    private func share(_ object: ObjectID, _ machine: Int, with user: UserID, as role: Role) throws {
+        try self.network.write(machine) { local throws(WriteRefusal) in
+            _ = try local.share(object, with: user, as: role)
+        }
+    }
+
+    /// The titles of all that a user sees, by ids.
+    private func titles(_ machine: Int) throws -> [ObjectID: String] {
+        try self.network.machines[machine].node.read { transaction throws(StoreError) in
+            var state = CombinedState(.present, of: transaction)
+            var titles: [ObjectID: String] = [:]
+            for object in try state.visibleObjects() {
+                for case ("title", .string(let title)) in try state.properties(of: object) {
+                    titles[try state.object(object).id] = title
+                }
+            }
+            return titles
+        }
+    }
+
+    /// The circles of which a machine has anything.
+    private func circles(_ machine: Int) throws -> Set<Circle> {
+        try self.network.machines[machine].node.read { transaction throws(StoreError) in
+            Set(transaction.segmentIndices.map { transaction.circles[transaction.progress(of: $0).circle] })
+        }
+    }
+
+    /// All bytes of what a machine has stored, as it would send them.
+    private func log(_ machine: Int) throws -> [UInt8] {
+        try self.network.machines[machine].node.read { transaction throws(StoreError) in
+            transaction.segmentIndices.flatMap { segment in
+                transaction.loadRun(of: segment, from: 1, limits: RunLimits(), signed: true)?.encoded() ?? []
+            }
+        }
+    }
+
+    private func holds(_ text: String, in bytes: [UInt8]) -> Bool { bytes.firstRange(of: Array(text.utf8)) != nil }
+
+    @Test func `somebody is sent what is shared with him, and what he writes comes back`() throws {
+        let first = try self.first()
+        let phone = try self.network.join(first, name: "phone", seed: 3)
+        let folder = try self.create(first, Self.secret)
+        let list = try self.create(first, "list", below: folder)
+        let task = try self.create(first, "task", below: list)
+        self.network.settle(seconds: 10)
+        let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
+        self.network.settle(seconds: 30)
+        #expect(try self.titles(ann).isEmpty)
+        #expect(try self.circles(ann) == [.roster])
+
+        try self.share(list, first, with: self.network.users[ann].user, as: .writer)
+        self.network.settle(seconds: 30)
+        #expect(try self.titles(ann) == [list: "list", task: "task"])
+        try self.network.write(ann, .set(task, name: "title", value: .string("done")))
+        let step = try self.create(ann, "step", below: task)
+        let own = try self.create(ann, "ann's own")
+        self.network.settle(seconds: 30)
+        let expected = [folder: Self.secret, list: "list", task: "done", step: "step"]
+        for machine in [first, phone] { #expect(try self.titles(machine) == expected) }
+        #expect(try self.titles(ann)[own] == "ann's own")
+
+        // Nothing of the rest has come to her, and nothing of hers to others.
+        #expect(try !self.circles(ann).contains(.home))
+        #expect(try self.holds(Self.secret, in: self.log(first)))
+        #expect(try !self.holds(Self.secret, in: self.log(ann)))
+        #expect(try self.holds("ann's own", in: self.log(ann)))
+        for machine in [first, phone] { #expect(try !self.holds("ann's own", in: self.log(machine))) }
+        for machine in [first, phone, ann] {
+            let violations = self.network.machines[machine].notices.filter {
+                if case .protocolViolation = $0 { true } else { false }
+            }
+            #expect(violations == [])
+        }
+    }
+
+    @Test func `what is taken from somebody is not sent any more, and what he writes apart does not count`() throws {
+        let first = try self.first()
+        let list = try self.create(first, "list")
+        let task = try self.create(first, "task", below: list)
+        let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
+        let user = self.network.users[ann].user
+        try self.share(list, first, with: user, as: .writer)
+        self.network.settle(seconds: 30)
+        let kept = try self.create(ann, "kept", below: list)
+        self.network.settle(seconds: 30)
+        self.network.cut(first, ann)
+        try self.network.write(ann, .set(task, name: "title", value: .string("in vain")))
+        let lost = try self.create(ann, "lost", below: list)
+        try self.network.write(first) { local throws(WriteRefusal) in try local.unshare(list, with: user) }
+        try self.network.write(first, .set(task, name: "title", value: .string(Self.secret)))
+        self.network.healAll()
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(first) == [list: "list", task: Self.secret, kept: "kept"])
+        #expect(try self.titles(first)[lost] == nil)
+        #expect(try !self.holds(Self.secret, in: self.log(ann)))
+
+        // What is given again lets her write again, and gives nothing back that did not count.
+        try self.share(list, first, with: user, as: .writer)
+        self.network.settle(seconds: 30)
+        #expect(try self.titles(ann)[task] == Self.secret)
+        let again = try self.create(ann, "again", below: list)
+        self.network.settle(seconds: 30)
+        let expected = [list: "list", task: Self.secret, kept: "kept", again: "again"]
+        #expect(try self.titles(first) == expected)
+        #expect(try self.titles(ann) == expected)
+    }
+
+    @Test func `each person is told of his own shares alone, and devices that never met find each other`() throws {
+        self.network.discovers = true
+        self.network.carriesBeacons = true
+        let first = try self.first()
+        let lists = try ["for ann", "for bob", "for both"].map { try self.create(first, $0) }
+        let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
+        let bob = try self.network.join(first, name: "bob's laptop", person: "bob", seed: 5)
+        let (annsUser, bobsUser) = (self.network.users[ann].user, self.network.users[bob].user)
+        try self.share(lists[0], first, with: annsUser, as: .writer)
+        try self.share(lists[1], first, with: bobsUser, as: .writer)
+        for user in [annsUser, bobsUser] { try self.share(lists[2], first, with: user, as: .writer) }
+        self.network.settle(seconds: 60)
+        #expect(try Set(self.titles(ann).values) == ["for ann", "for both"])
+        #expect(try Set(self.titles(bob).values) == ["for bob", "for both"])
+        // Without the founder's machine they go on with what both have.
+        self.network.machines[first].isUp = false
+        let task = try self.create(ann, "from ann", below: lists[2])
+        let own = try self.create(ann, "to the founder", below: lists[0])
+        self.network.settle(seconds: 120)
+        #expect(try self.titles(bob)[task] == "from ann")
+        #expect(try self.titles(bob)[own] == nil)
+        #expect(try !self.holds("for ann", in: self.log(bob)))
+        // Another device of hers has all that she has.
+        let phone = try self.network.join(ann, name: "ann's phone", seed: 6)
+        self.network.settle(seconds: 120)
+        #expect(try self.titles(phone) == self.titles(ann))
+        try self.network.write(phone, .set(task, name: "title", value: .string("from the phone")))
+        self.network.settle(seconds: 120)
+        #expect(try self.titles(bob)[task] == "from the phone")
+    }
+}
