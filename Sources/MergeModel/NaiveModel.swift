@@ -114,9 +114,14 @@ package struct NaiveModel: Sendable {
 
     private func facts(about object: ObjectID) -> [Fact] { self.facts.filter { $0.write.edit.object == object } }
 
-    /// The users who have deleted an object, be it alive by now or not.
-    func deleters(of object: ObjectID) -> Set<UserID> {
-        Set(self.facts(about: object).filter { $0.write.edit.kind == .delete }.compactMap { self.users[$0.write.hash] })
+    /// The users who have deleted an object, be it alive by now or not, each with the stamp of the last time.
+    func deleters(of object: ObjectID) -> [UserID: Stamp] {
+        var users: [UserID: Stamp] = [:]
+        for fact in self.facts(about: object) where fact.write.edit.kind == .delete {
+            guard let user = self.users[fact.write.hash] else { continue }
+            users[user] = max(users[user] ?? .zero, fact.write.stamp)
+        }
+        return users
     }
 
     /// Whether an object lives by itself.

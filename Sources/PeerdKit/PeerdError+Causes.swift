@@ -212,10 +212,10 @@ extension PeerdError {
             case .role(.manager): "say who has access"
             case .owner: "say who manages"
             }
-        let place = object.map { " of the object \($0)" } ?? ""
+        let place = object.map { ", about the object \($0)" } ?? ""
         self.init(
             .notPermitted,
-            "You may not \(deed)\(place) here; nothing was written.",
+            "You may not \(deed) here\(place); nothing was written.",
             advice: "Ask the owner, or somebody who manages it, for access."
         )
     }

@@ -32,6 +32,8 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case shownOnBranch
         /// The user may not do that with that object.
         case notPermitted
+        /// Nobody in the workspace has that name or id, or several have.
+        case noSuchPerson
         /// The move would put an object below itself.
         case wouldCloseCycle
         /// The sibling that was named as the place of a move is not a child of that parent.

@@ -99,7 +99,7 @@ extension ExitStatus {
             switch code {
             case .noWorkspace, .workspaceExists: .workspace
             case .alreadyOpen, .notSyncing: .busy
-            case .noSuchObject, .noSuchMoment, .noSuchBranch: .noSuchObject
+            case .noSuchObject, .noSuchMoment, .noSuchBranch, .noSuchPerson: .noSuchObject
             case .unreachable: .syncIncomplete
             case .invalidArgument, .inviteInvalid, .tokenFromAnotherWorkspace, .tokenOfAnotherScope: .usage
             case .keysMissing, .diskFull, .storageFailed, .damaged, .newerVersion, .notPrivate, .outcomeUnknown,

@@ -16,7 +16,7 @@ struct Peerd: AsyncParsableCommand {
             ConflictsCommand.self, PreviewCommand.self, LogCommand.self, HistoryCommand.self, DiffCommand.self,
             RestoreCommand.self, UndoCommand.self, RedoCommand.self, ImportCommand.self, ExportCommand.self,
             BranchCommand.self, SnapshotCommand.self, BackupCommand.self, CompactCommand.self, EraseCommand.self,
-            ErasuresCommand.self,
+            ErasuresCommand.self, ShareCommand.self, UnshareCommand.self, AccessCommand.self, UsersCommand.self,
             DoctorCommand.self, RestampCommand.self, OpenCommand.self, SessionsCommand.self, APICommand.self,
             CompletionCommand.self,
         ]

@@ -15,7 +15,7 @@ struct CreationTests {
         return try sample.orders(of: ["a", "b"]).map { order in
             let store = try sample.store(order)
             return try store.read { transaction throws(StoreError) in
-                guard let index = transaction.existingObjectIndex(of: object),
+                guard let index = transaction.existingObjectIndex(of: object, in: .home),
                     let creation = transaction.object(index).creation,
                     let user = transaction.segment(creation.write.segment).introduction?.user
                 else { return "nobody" }

@@ -1,5 +1,6 @@
 import CRDTCore
 import MergeModel
+import PeerCrypto
 import Testing
 
 @testable import Engine
@@ -159,5 +160,136 @@ struct SharedSyncTests {
         try self.network.write(phone, .set(task, name: "title", value: .string("from the phone")))
         self.network.settle(seconds: 120)
         #expect(try self.titles(bob)[task] == "from the phone")
+    }
+
+    @Test func `who is removed from the workspace has no session any more, nor has a stranger`() throws {
+        self.network.discovers = true
+        self.network.carriesBeacons = true
+        let first = try self.first()
+        let phone = try self.network.join(first, name: "phone", seed: 3)
+        let list = try self.create(first, "list")
+        let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
+        let user = self.network.users[ann].user
+        try self.share(list, first, with: user, as: .manager)
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(ann) == [list: "list"])
+        #expect(self.network.connectionCounts == [2, 2, 2])
+        try self.network.write(first) { local throws(WriteRefusal) in try local.dismiss(user) }
+        self.network.settle(seconds: 1)
+        #expect(self.network.connectionCounts == [1, 1, 0])
+        try self.network.write(phone, .set(list, name: "title", value: .string(Self.secret)))
+        self.network.settle(seconds: 600)
+        #expect(try self.titles(first) == [list: Self.secret])
+        #expect(try !self.holds(Self.secret, in: self.log(ann)))
+        // With the membership key, which she still has, she makes up somebody else.
+        let paired = self.network.machines[phone].node.admissions.paired
+        var entropy = TestNetwork.entropy(77)
+        let keys = self.network.machines[ann].node.identity.membershipKeyBytes
+        let entering = DeviceIdentity.entering(
+            name: "made up",
+            founder: self.network.users[first].founder,
+            workspaceNonce: self.network.users[first].workspaceNonce,
+            membershipKey: SecretBytes(keys.array),
+            entropy: &entropy
+        )
+        guard let made = entering else { throw TestFailure("no identity") }
+        let stranger = try self.network.add(made, seed: 78)
+        let address = NetworkAddress(host: self.network.machines[phone].host, port: TestNetwork.port)
+        self.network.handle(stranger, .addAddress(address))
+        self.network.settle(seconds: 60)
+        #expect(self.network.connectionCounts[stranger] == 0)
+        #expect(self.network.machines[phone].node.admissions.paired == paired)
+        #expect(try self.circles(stranger).isEmpty)
+    }
+
+    @Test func `a copy that somebody makes of what another has takes nobody's place`() throws {
+        let first = try self.first()
+        let list = try self.create(first, "list")
+        let own = try self.create(first, "own", below: list)
+        let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
+        try self.share(list, first, with: self.network.users[ann].user, as: .reader)
+        self.network.settle(seconds: 30)
+        // So she knows of it; then it is nobody's but his.
+        #expect(try self.titles(ann)[own] == "own")
+        try self.network.write(first, .move(own, parent: nil, before: nil))
+        self.network.settle(seconds: 30)
+        let before = try self.titles(first)
+        var lists: [ObjectID] = []
+        for title in ["q1", "q2"] {
+            lists.append(try self.create(ann, title))
+            try self.share(lists[lists.count - 1], ann, with: self.network.users[first].user, as: .manager)
+        }
+        self.network.settle(seconds: 30)
+        let copy = Transaction.Creation(
+            id: .given(own),
+            type: "note",
+            parent: lists[0],
+            properties: [ExactText("title"): .string("hijacked")]
+        )
+        try self.network.write(ann, .create(copy))
+        let planted = try self.create(ann, "planted", below: own)
+        try self.network.write(ann, .move(own, parent: lists[1], before: nil))
+        self.network.settle(seconds: 30)
+        var seen = try self.titles(first)
+        #expect(seen[own] == "own")
+        for id in lists + [planted] { seen[id] = nil }
+        #expect(seen == before)
+        #expect(try self.parent(of: planted, first) == nil)
+        // What he writes there is his.
+        try self.network.write(first, .set(own, name: "title", value: .string(Self.secret)))
+        _ = try self.create(first, Self.secret, below: own)
+        self.network.settle(seconds: 30)
+        #expect(try !self.holds(Self.secret, in: self.log(ann)))
+    }
+
+    private func parent(of object: ObjectID, _ machine: Int) throws -> ObjectID? {
+        try self.network.machines[machine].node.read { transaction throws(StoreError) in
+            var state = CombinedState(.present, of: transaction)
+            guard let index = try state.existingObjectIndex(of: object), let parent = try state.object(index).parent
+            else { return nil }
+            return try state.object(parent).id
+        }
+    }
+
+    @Test func `what somebody says who does not read home is said where he writes`() throws {
+        let first = try self.first()
+        let list = try self.create(first, "list")
+        let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
+        try self.share(list, first, with: self.network.users[ann].user, as: .writer)
+        self.network.settle(seconds: 30)
+        try self.network.write(ann, .set(list, name: "title", value: .string("hers")))
+        let note = try self.create(ann, "note")
+        for _ in 0..<2 {
+            try self.network.write(ann) { local throws(WriteRefusal) in _ = try local.reverse(isRedo: false) }
+        }
+        #expect(try self.titles(ann) == [list: "list"])
+        #expect(throws: WriteRefusal.notPermitted(.role(.writer), nil)) {
+            try self.network.write(ann) { local throws(WriteRefusal) in
+                _ = try local.openBranch(named: "b", leaving: nil, at: nil)
+            }
+        }
+        #expect(throws: WriteRefusal.notPermitted(.role(.manager), nil)) {
+            try self.network.write(ann) { local throws(WriteRefusal) in
+                _ = try local.erasePast(of: "title", on: list)
+            }
+        }
+        self.network.settle(seconds: 30)
+        #expect(try self.titles(first) == [list: "list"])
+        #expect(try self.titles(first)[note] == nil)
+        #expect(try !self.circles(ann).contains(.home))
+        // What the owner erases of it is erased.
+        try self.network.write(first, .set(list, name: "title", value: .string(Self.secret)))
+        try self.network.write(first, .set(list, name: "title", value: .string("clean")))
+        self.network.settle(seconds: 30)
+        try self.network.write(first) { local throws(WriteRefusal) in _ = try local.erasePast(of: "title", on: list) }
+        self.network.settle(seconds: 60)
+        for machine in [first, ann] {
+            #expect(try self.titles(machine)[list] == "clean")
+            #expect(try !self.holds(Self.secret, in: self.log(machine)))
+        }
+        let violations = self.network.machines[first].notices.filter {
+            if case .protocolViolation = $0 { true } else { false }
+        }
+        #expect(violations == [])
     }
 }

@@ -195,6 +195,63 @@ struct SharingTests {
         #expect(try self.chainCount(writer) == count)
     }
 
+    @Test func `an undo leads back in the circle that it is about, and nothing vanishes on the way`() throws {
+        let machine = try self.first()
+        let folder = try self.create(machine, "folder")
+        let list = try self.create(machine, "list", below: folder)
+        let task = try self.create(machine, "task", below: list)
+        let before = try self.tree(machine)
+        try self.share(list, machine, with: Self.stranger, as: .writer)
+        let shared = try self.tree(machine)
+        try self.network.write(machine, .set(task, name: "title", value: .string("x")))
+        try self.network.write(machine, .set(folder, name: "title", value: .string("y")))
+        let edited = try self.tree(machine)
+
+        // The last edits, each in its circle; then the share, which is of two.
+        try self.undo(machine)
+        #expect(try self.tree(machine).first { $0.id == folder }?.properties["title"] == .string("folder"))
+        try self.undo(machine)
+        #expect(try self.tree(machine) == shared)
+        for _ in 0..<2 {
+            try self.undo(machine)
+            #expect(try self.shown(machine) == before.map(\.id))
+        }
+        #expect(try self.tree(machine) == before)
+        for _ in 0..<2 {
+            try self.undo(machine, isRedo: true)
+            #expect(try self.shown(machine) == before.map(\.id))
+        }
+        #expect(try self.tree(machine) == shared)
+        for _ in 0..<2 { try self.undo(machine, isRedo: true) }
+        #expect(try self.tree(machine) == edited)
+
+        // Where all of it stands among other things.
+        for _ in 0..<2 {
+            try self.network.write(machine, .move(list, parent: nil, before: folder))
+            try self.undo(machine)
+            #expect(try self.tree(machine) == edited)
+        }
+        // What is moved out of it, and back.
+        try self.network.write(machine, .move(task, parent: folder, before: nil))
+        #expect(try self.circles(machine)[task] == .home)
+        let moved = try self.tree(machine)
+        for _ in 0..<2 {
+            try self.undo(machine)
+            #expect(try Set(self.shown(machine)) == Set(before.map(\.id)))
+        }
+        #expect(try self.tree(machine) == edited)
+        for _ in 0..<2 { try self.undo(machine, isRedo: true) }
+        #expect(try self.tree(machine) == moved)
+    }
+
+    private func shown(_ machine: Int) throws -> [ObjectID] { try self.tree(machine).map(\.id) }
+
+    private func undo(_ machine: Int, isRedo: Bool = false) throws {
+        try self.network.write(machine) { local throws(WriteRefusal) in
+            guard try local.reverse(isRedo: isRedo) != nil else { throw .abandoned }
+        }
+    }
+
     private func chainCount(_ machine: Int) throws -> Int {
         try self.network.machines[machine].node.read { transaction throws(StoreError) in transaction.segmentCount }
     }

@@ -191,6 +191,11 @@ package enum Circle: Hashable, Sendable {
     /// Any other one: its id is the hash of its owner and a nonce, so its owner is fixed.
     case shared(owner: UserID, nonce: Bytes16)
 
+    /// Whether it is a circle that a user has made.
+    package func isOwned(by user: UserID) -> Bool {
+        if case .shared(user, _) = self { true } else { false }
+    }
+
     /// The circle in which a user has what is his alone, if he does not read home.
     package static func own(of user: UserID) -> Circle { .shared(owner: user, nonce: Bytes16(high: 0, low: 0)) }
 

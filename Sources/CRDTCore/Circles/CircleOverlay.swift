@@ -74,3 +74,18 @@ extension CircleReading {
         return place.parent == nil && place.position == .initial ? nil : (place.parent, place.position)
     }
 }
+
+extension StoreTransaction {
+    /// The object that shows for an id to who reads all circles; else the one that was created last.
+    package mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
+        guard self.circles.count > 1 else { return try self.existingObjectIndex(of: id, in: .home) }
+        var overlay = self.overlay
+        try overlay.update(in: &self)
+        self.overlay = overlay
+        let objects = try self.objects(of: id)
+        for object in objects where !overlay.hidden.contains(object) {
+            if try self.object(object).isVisible { return object }
+        }
+        return try self.lastCreated(of: objects) ?? objects.first
+    }
+}

@@ -6,8 +6,8 @@ package protocol CircleReading: StateReading {
     mutating func objects(of id: ObjectID) throws(StoreError) -> [ObjectIndex]
     /// Whether an object lives, and does not only show because something below it lives.
     mutating func isAlive(_ object: ObjectIndex) throws(StoreError) -> Bool
-    /// The users of whom a deletion of an object counts.
-    mutating func deleters(of object: ObjectIndex) throws(StoreError) -> Set<UserID>
+    /// The users of whom a deletion of an object counts, each with the stamp of the last one.
+    mutating func deleters(of object: ObjectIndex) throws(StoreError) -> [UserID: Stamp]
 }
 
 extension CircleReading {
@@ -23,9 +23,10 @@ extension CircleReading {
     /// Which of the objects with one id shows to who reads all circles; nil if none does.
     ///
     /// What lives comes before what only shows because of something below it, and what was created before what is only
-    /// referred to, which shows in home alone. Of several that live the one shows that another was moved to: its
-    /// creator has deleted another one. Else the one in home shows, then one whose creator the id belongs to, so that
-    /// nobody takes the place of what others have by a copy, and then that in the circle with the lowest bytes.
+    /// referred to, which shows in home alone. Of several that live one does not show if it was moved: the creator of
+    /// another one has deleted it, and that one's creator has not been deleted it later in turn. Of the rest the one in
+    /// home shows, then one whose creator the id belongs to, so that nobody takes the place of what others have by a
+    /// copy, and then that in the circle with the lowest bytes. So whoever reads the same of them sees the same.
     mutating func choice(of objects: [ObjectIndex]) throws(StoreError) -> ObjectIndex? {
         var candidates: [Candidate] = []
         for object in objects {
@@ -39,10 +40,36 @@ extension CircleReading {
         var living: [Candidate] = []
         for candidate in candidates where try self.isAlive(candidate.object) { living.append(candidate) }
         if !living.isEmpty { candidates = living }
-        var moved: [Candidate] = []
-        for candidate in candidates where try self.isMoved(candidate, from: objects) { moved.append(candidate) }
-        if let last = moved.max(by: { self.isCreated($0, before: $1) }) { return last.object }
+        var staying: [Candidate] = []
+        for candidate in candidates {
+            var isMoved = false
+            for other in candidates where other.object != candidate.object {
+                if try self.isMoved(candidate, to: other) { isMoved = true }
+            }
+            if !isMoved { staying.append(candidate) }
+        }
+        if !staying.isEmpty { candidates = staying }
         return candidates.min { self.precedes($0, $1) }?.object
+    }
+
+    /// Whether the creator of another object with its id has deleted an object, and the creator of that one has not
+    /// deleted the other later.
+    private mutating func isMoved(_ object: Candidate, to other: Candidate) throws(StoreError) -> Bool {
+        guard let mover = self.creator(of: other.record), let time = try self.deleters(of: object.object)[mover] else {
+            return false
+        }
+        guard let owner = self.creator(of: object.record), let back = try self.deleters(of: other.object)[owner] else {
+            return true
+        }
+        return back < time
+    }
+
+    /// Whether what stands below an object that is hidden stands below the one that shows in its place: not if somebody
+    /// else made a copy of that.
+    mutating func leadsOn(_ hidden: ObjectIndex, to shown: ObjectIndex) throws(StoreError) -> Bool {
+        if try self.object(hidden).circle == .home { return true }
+        guard let mover = self.creator(of: try self.object(shown)) else { return false }
+        return try self.deleters(of: hidden)[mover] != nil
     }
 
     /// The last one that was created of some objects; nil if none was.
@@ -53,15 +80,6 @@ extension CircleReading {
             if record.creation != nil { created.append(Candidate(object: object, record: record)) }
         }
         return created.max { self.isCreated($0, before: $1) }?.object
-    }
-
-    /// Whether the creator of an object has deleted another one with its id.
-    private mutating func isMoved(_ candidate: Candidate, from others: [ObjectIndex]) throws(StoreError) -> Bool {
-        guard let creator = self.creator(of: candidate.record) else { return false }
-        for other in others where other != candidate.object {
-            if try self.deleters(of: other).contains(creator) { return true }
-        }
-        return false
     }
 
     private func creator(of record: ObjectRecord) -> UserID? {
@@ -89,16 +107,24 @@ private struct Candidate {
     var circle: CircleIndex { self.record.circle }
 }
 
+extension StateReading {
+    /// The users who made some writes, each with the stamp of his last one.
+    func users(of writes: some Sequence<WriteReference>) -> [UserID: Stamp] {
+        var users: [UserID: Stamp] = [:]
+        for write in writes {
+            guard let user = self.segment(write.segment).introduction?.user else { continue }
+            users[user] = max(users[user] ?? .zero, write.stamp)
+        }
+        return users
+    }
+}
+
 extension StoreTransaction {
     package mutating func isAlive(_ object: ObjectIndex) throws(StoreError) -> Bool {
         try self.look(at: object) { $0.existence.isAlive }
     }
 
-    package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> Set<UserID> {
-        var users: Set<UserID> = []
-        for write in try self.deletions(of: object) {
-            if let user = self.segment(write.segment).introduction?.user { users.insert(user) }
-        }
-        return users
+    package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> [UserID: Stamp] {
+        self.users(of: try self.deletions(of: object))
     }
 }

@@ -1,8 +1,8 @@
 /// The state that a user sees, put together from all circles that a store holds.
 ///
-/// Of the objects with one id one shows (`CircleReading.choice`). What stands below any of them stands below that one:
-/// so a parent in another circle is where something is mounted. What is at the root of another circle than home is
-/// mounted where home has put it. What stands below something that does not show at all is at the root. Where mounts of
+/// Of the objects with one id one shows (`CircleReading.choice`). What stands below one in home, or below one that was
+/// moved, stands below that one. What is at the root of another circle than home is mounted where home has put it. What
+/// stands below something that does not show at all, or is a copy by somebody else, is at the root. Where mounts of
 /// several circles close a cycle, its object with the lowest id is at the root.
 ///
 /// - Complexity: With one circle, that of the state below. Else lists cost, besides, what is hidden and what stands
@@ -22,9 +22,10 @@ package struct CombinedState<Rows: StoreTransaction>: CircleReading {
         var positions: [ObjectIndex: Position] = [:]
     }
 
-    package init(_ view: HistoryView, of rows: Rows) {
-        self.state = HistoryState(view, of: rows)
-        self.isSingle = rows.circles.count == 1
+    /// `circle`: the only one of which objects are looked up; nil for what is put together from all.
+    package init(_ view: HistoryView, of rows: Rows, only circle: CircleIndex? = nil) {
+        self.state = HistoryState(view, of: rows, in: circle ?? .home)
+        self.isSingle = rows.circles.count == 1 || circle != nil
     }
 
     /// Whether the store shows it by itself, but for what is hidden.
@@ -49,7 +50,8 @@ package struct CombinedState<Rows: StoreTransaction>: CircleReading {
         var mounts: [ObjectIndex: ObjectIndex?] = [:]
         let hidden = try self.hiddenObjects()
         for above in hidden.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let place = try self.shown(self.state.object(above).id)
+            var place = try self.shown(self.state.object(above).id)
+            if let shown = place, try !self.state.leadsOn(above, to: shown) { place = nil }
             for child in try self.state.visibleChildren(of: above, after: nil, limit: .max)
             where !hidden.contains(child) {
                 mounts[child] = .some(place)
@@ -103,8 +105,11 @@ package struct CombinedState<Rows: StoreTransaction>: CircleReading {
     private mutating func family(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex?] {
         guard let parent else { return [nil] }
         let hidden = try self.hiddenObjects()
-        let others = try self.state.objects(of: self.state.object(parent).id)
-        return [parent] + others.filter { $0 != parent && hidden.contains($0) }
+        var family: [ObjectIndex?] = [parent]
+        for other in try self.state.objects(of: self.state.object(parent).id) where other != parent {
+            if hidden.contains(other), try self.state.leadsOn(other, to: parent) { family.append(other) }
+        }
+        return family
     }
 }
 
@@ -137,7 +142,7 @@ extension CombinedState {
 
     package mutating func isAlive(_ object: ObjectIndex) throws(StoreError) -> Bool { try self.state.isAlive(object) }
 
-    package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> Set<UserID> {
+    package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> [UserID: Stamp] {
         try self.state.deleters(of: object)
     }
 

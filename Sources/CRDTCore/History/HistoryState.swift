@@ -8,6 +8,8 @@ package struct HistoryState<Rows: StoreTransaction>: CircleReading {
     private let found: Found
     /// Whether the store shows it by itself.
     package let isPresent: Bool
+    /// The circle whose objects are meant by ids.
+    private let circle: CircleIndex
 
     private static var keptChildCountMax: Int { 1 << 16 }
 
@@ -23,8 +25,8 @@ package struct HistoryState<Rows: StoreTransaction>: CircleReading {
         init(_ history: History) { self.history = history }
     }
 
-    package init(_ view: HistoryView, of rows: Rows) {
-        self.rows = rows
+    package init(_ view: HistoryView, of rows: Rows, in circle: CircleIndex = .home) {
+        (self.rows, self.circle) = (rows, circle)
         self.found = Found(History(view))
         self.isPresent = view.isPresent
     }
@@ -41,6 +43,10 @@ package struct HistoryState<Rows: StoreTransaction>: CircleReading {
         try self.rows.existingObjectIndex(of: id, in: circle)
     }
 
+    package mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
+        try self.rows.existingObjectIndex(of: id, in: self.circle)
+    }
+
     package mutating func objects(of id: ObjectID) throws(StoreError) -> [ObjectIndex] {
         try self.rows.objects(of: id)
     }
@@ -49,9 +55,8 @@ package struct HistoryState<Rows: StoreTransaction>: CircleReading {
         try self.found.history.isAlive(object, in: &self.rows)
     }
 
-    package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> Set<UserID> {
-        let deletions = try self.found.history.deletions(of: object, in: &self.rows)
-        return Set(deletions.compactMap { self.rows.segment($0.segment).introduction?.user })
+    package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> [UserID: Stamp] {
+        self.rows.users(of: try self.found.history.deletions(of: object, in: &self.rows))
     }
 
     /// What shows otherwise to who reads all circles.

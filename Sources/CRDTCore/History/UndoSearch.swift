@@ -53,7 +53,12 @@ extension StoreTransaction {
     ) throws(StoreError) -> NextUndo? {
         var search = try UndoSearch(for: author, isRedo: isRedo, on: branch, in: history, &self)
         guard let found = try search.next(in: &self) else { return nil }
-        let next = try search.next(in: &self)?.first
+        // An undo says nothing of another circle than its own.
+        let circle = self.progress(of: found.first.segment).circle
+        var next = try search.next(in: &self)?.first
+        while let other = next, self.progress(of: other.segment).circle != circle {
+            next = try search.next(in: &self)?.first
+        }
         return NextUndo(
             first: found.first,
             pieces: found.pieces,

@@ -197,3 +197,14 @@ extension StoreTransaction {
         return missing
     }
 }
+
+extension StoreTransaction {
+    /// Who may do what by all statements that are stored, also where nobody has settled them: a reader of a database.
+    ///
+    /// - Complexity: as for `CircleRights` in each circle; O(1) where they are settled.
+    package mutating func judgedRights(founder: UserID) throws(StoreError) -> RightsTable {
+        if self.rights.isReady, self.rights.unsettled.isEmpty { return self.rights }
+        let policy = MergePolicy(now: WallTime(milliseconds: .max), founder: founder)
+        return try Merge(policy).judgedRights(in: &self)
+    }
+}

@@ -136,6 +136,14 @@ package struct CircleRights: Sendable {
         self.grants.filter { self.removals(of: $0).isEmpty }.map { ($0.place, $0.grant) }
     }
 
+    /// Whether a user was ever granted anything by who could.
+    package func hasGranted(_ user: UserID) -> Bool { self.grants.contains { $0.grant.user == user } }
+
+    /// Whether the owner has taken a role from a user, so that only he can give it again.
+    package func isRemovedByOwner(_ user: UserID, from role: Role) -> Bool {
+        self.removals.contains { $0.user == user && $0.level == .owner && $0.roles.contains(role) }
+    }
+
     /// The removals of a user that count, which a new grant has to name.
     package func standingRemovals(of user: UserID) -> [StatementPlace] {
         self.removals.filter { $0.user == user }.map(\.place)

@@ -83,10 +83,6 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     // Of home, as every store has them; here they cannot fail.
     package mutating func objectIndex(of id: ObjectID) -> ObjectIndex { self.objectIndex(of: id, in: .home) }
 
-    package mutating func existingObjectIndex(of id: ObjectID) -> ObjectIndex? {
-        self.existingObjectIndex(of: id, in: .home)
-    }
-
     package mutating func nameIndex(of name: String) -> NameIndex {
         if let number = self.nameNumbers.number(of: ExactText(name)) { return NameIndex(rawValue: number) }
         let index = NameIndex(rawValue: UInt32(self.names.count))

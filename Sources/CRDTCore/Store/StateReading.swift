@@ -62,10 +62,6 @@ package protocol StateReading {
 }
 
 extension StateReading {
-    package mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
-        try self.existingObjectIndex(of: id, in: .home)
-    }
-
     /// All segments, in the order in which they became known.
     ///
     /// It is a new list each time: what is asked for with every write counts up to `segmentCount` instead.

@@ -36,7 +36,7 @@ extension ReplicaAuthor {
                 if let seen = try transaction.place(of: point) { open.append(seen) }
             }
         }
-        var edits: [Edit] = []
+        var edits: [CircleIndex: [Edit]] = [:]
         for (segment, first) in starts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             guard let sequence = ends[segment], first <= sequence else { continue }
             let hash = try transaction.hash(at: SegmentPoint(segment: segment, sequence: sequence))
@@ -50,12 +50,18 @@ extension ReplicaAuthor {
             let known = transaction.restamps.records(of: restamp.replica, endingIn: sequence...sequence)
             let isKnown = known.contains { $0.restamp == restamp && !HybridClock.isHeld($0.stamp, at: self.now) }
             guard !isKnown else { continue }
-            edits.append(.restamp(restamp))
+            edits[transaction.progress(of: segment).circle, default: []].append(.restamp(restamp))
         }
         guard !edits.isEmpty else { return nil }
         if try self.isLastStampHeld(in: &transaction) { try self.leaveReplica(.clockRepaired, in: &transaction) }
-        guard let dot = try self.commit(edits, in: &transaction) else { return nil }
-        return WriteReceipt(dot: dot, created: [], operationCount: edits.count)
+        var receipt = WriteReceipt(dot: nil, created: [], operationCount: 0)
+        // What is said of a chain is said to those who read it.
+        for (circle, edits) in edits.sorted(by: { $0.key < $1.key }) {
+            let timeline = Timeline(circle: transaction.circles[circle])
+            guard let dot = try self.commit(edits, on: timeline, in: &transaction) else { break }
+            (receipt.dot, receipt.operationCount) = (dot, receipt.operationCount + edits.count)
+        }
+        return receipt.dot == nil ? nil : receipt
     }
 
     /// The first change up to a place that is not applied and claims a time that is held, and not only follows from one

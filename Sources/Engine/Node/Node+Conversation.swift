@@ -162,13 +162,14 @@ extension Node where Store: ~Copyable {
             return self.sayGoodbye(connection)
         }
         let isKnown = self.book[keys] != nil
+        // Nothing is kept of somebody who is no member.
+        let author = self.book[keys]?.author ?? connection.introduction.flatMap { ChainAuthor($0) }
+        guard let author, self.admits(connection, author) else { return }
         if !isKnown, let introduction = connection.introduction {
-            let certifiers = introduction.certificates.dropFirst().map(\.device)
-            guard self.hasRoom(for: connection, named: introduction.deviceName, certifiers[...]) else { return }
+            guard self.hasRoom(for: connection, named: introduction.deviceName, author) else { return }
             guard self.meet(introduction) else { return self.drop(connection) }
         }
         guard let entry = self.book[keys] else { return }
-        guard self.admits(connection, entry.author) else { return }
         // Whoever broke the protocol waits as long as if we were to dial him: each breach costs us lines in a log.
         guard entry.avoidedUntil <= self.now.monotonicMilliseconds else {
             self.counters.refusedConnectionCount += 1
@@ -293,7 +294,7 @@ extension Node where Store: ~Copyable {
         _ keys: PeerKeys
     ) -> Bool {
         guard let entry = self.book[keys] else { return true }
-        guard self.hasRoom(for: connection, named: entry.shownName, entry.certifiers) else { return false }
+        guard self.hasRoom(for: connection, named: entry.shownName, entry.author) else { return false }
         var others = others
         if others.count >= ConnectionLimits.instanceCountMax {
             others.sort { ($0.lastHeard, $0.id.rawValue) < ($1.lastHeard, $1.id.rawValue) }
@@ -337,23 +338,26 @@ extension Node where Store: ~Copyable {
     /// remembered that the log does not know.
     ///
     /// A member can make up any number of devices. The last of its certificates is that of the user's first device,
-    /// which vouches for everyone.
+    /// which vouches for everyone; of another user's devices all are counted.
     private mutating func hasRoom(
         for connection: PeerConnection,
         named name: String,
-        _ certifiers: ArraySlice<DeviceID>
+        _ author: ChainAuthor
     ) -> Bool {
-        for certifier in certifiers.dropLast() {
+        let isOwn = author.user == self.identity.user || author.user == self.identity.founder
+        let certifiers: [DeviceID?] = author.line.dropFirst().dropLast() + (isOwn ? [] : [nil])
+        for certifier in certifiers {
             let isItsOwn = { (keys: PeerKeys, book: DeviceBook) in
-                book[keys]?.certifiers.contains(certifier) ?? false
+                guard let other = book[keys]?.author else { return false }
+                return certifier.map { other.line.dropFirst().contains($0) } ?? (other.user == author.user)
             }
             let standing = self.readyConnections.count { $0.keys.map { isItsOwn($0, self.book) } ?? false }
             let isKnown = connection.introduction.map { $0.device.map { self.isInBook($0) } ?? false } ?? true
             let remembered = isKnown ? 0 : self.admissions.paired.count { isItsOwn($0.keys, self.book) }
             guard max(standing, remembered) >= ConnectionLimits.deviceCountMaxByCertifier else { continue }
             self.counters.refusedConnectionCount += 1
-            let certifierName = self.book.entries.values.first { $0.device == certifier }?.shownName ?? ""
-            self.effects.append(.notice(.tooManySessions(device: name, certifier: certifierName)))
+            let certifierName = self.book.entries.values.first { $0.device == certifier ?? author.line.last }?.shownName
+            self.effects.append(.notice(.tooManySessions(device: name, certifier: certifierName ?? "")))
             self.drop(connection)
             return false
         }

@@ -28,6 +28,7 @@ extension Replica where Store: ~Copyable {
             let own = author.state.activeSegment.map { transaction.progress(of: $0) }
             var runIntake = RunIntake(
                 membership: author.membership,
+                user: author.identity.user,
                 cryptography: author.cryptography,
                 merge: author.merge()
             )
@@ -68,6 +69,8 @@ struct Intake {
 /// Checking what peers send before it is kept.
 struct RunIntake {
     let membership: Membership
+    /// Who uses this device.
+    let user: UserID
     let cryptography: SodiumCryptography
     var merge: Merge
 
@@ -126,8 +129,8 @@ struct RunIntake {
                 return .refused(.violation("a run was refused: \(error)"))
             }
             if let introduction = verified.introduction, try !self.admits(introduction, in: &transaction) {
-                let isEver = !introduction.grants.isEmpty
-                return .refused(isEver ? .disputed : .violation("a chain of somebody who is not let in"))
+                let mayCome = !introduction.grants.isEmpty || introduction.circle != .home
+                return .refused(mayCome ? .disputed : .violation("a chain of somebody who is not let in"))
             }
             let reception = try self.merge.receive(verified, in: &transaction)
             if reception != .doesNotFit { _ = try self.repair(from: run, verified.hashes, in: &transaction) }
@@ -147,7 +150,9 @@ struct RunIntake {
         _ introduction: Introduction,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        if introduction.user == introduction.circle.owner(founder: self.membership.founder) { return true }
+        if introduction.user == introduction.circle.owner(founder: self.membership.founder) {
+            return self.isKnown(introduction.user, in: transaction)
+        }
         var isGranted = false
         for grant in introduction.grants {
             let change = grant.change
@@ -165,6 +170,13 @@ struct RunIntake {
             }
         }
         return isGranted
+    }
+
+    /// Whether a user is in the workspace, or was: anybody can make up users.
+    private func isKnown(_ user: UserID, in transaction: some StoreTransaction) -> Bool {
+        if user == self.membership.founder || user == self.user { return true }
+        guard let roster = transaction.circles.index(of: .roster) else { return false }
+        return transaction.rights.rights(in: roster)?.hasGranted(user) ?? false
     }
 
     /// Repairs what is needed of dropped writes from a run that is stored.

@@ -30,6 +30,11 @@ extension LocalTransaction {
             } else if try local.plan.hasParent(object, in: report.circle, in: &local.state) {
                 throw .partOfShare(object)
             }
+            if try local.lower(user, to: role, in: report.circle) { return report }
+            let rights = local.store.circles.index(of: report.circle).flatMap { local.store.rights.rights(in: $0) }
+            if let rights, rights.isRemovedByOwner(user, from: role), !report.circle.isOwned(by: local.plan.user) {
+                throw .notPermitted(.owner, object)
+            }
             let despite = try local.removals(of: user, in: report.circle)
             let grant = RightsStatement.Grant(to: user, role, names: names, despite: despite)
             try local.plan.append(.rights(.grants(grant)), in: report.circle)
@@ -51,15 +56,53 @@ extension LocalTransaction {
             guard try local.plan.isVisible(object, in: &local.state) else { throw .noSuchObject(object) }
             let circle = try local.plan.circle(of: object, in: &local.state)
             guard circle != local.plan.base else { throw .notShared(object) }
-            let heads = try WriteRefusal.from { () throws(StoreError) in
-                try local.store.heads(of: user, in: circle)
-            }
-            guard heads.count <= Limits.removalHeadCountMax else {
-                throw .tooLarge(what: "chains of the user", limit: Limits.removalHeadCountMax)
-            }
-            let removal = RightsStatement.Removal(of: user, from: roles, heads: heads)
-            try local.plan.append(.rights(.removes(removal)), in: circle)
+            try local.remove(user, from: roles, in: circle)
         }
+    }
+
+    /// Takes a user out of the workspace: the roster lets him in no more.
+    package mutating func dismiss(_ user: UserID) throws(WriteRefusal) {
+        try self.planning { local throws(WriteRefusal) in
+            // In what is this user's own, too: others may not have heard of it when they meet.
+            for number in 0..<UInt32(local.store.circles.count) {
+                let index = CircleIndex(rawValue: number)
+                let circle = local.store.circles[index]
+                guard circle.isOwned(by: local.plan.user), let rights = local.store.rights.rights(in: index),
+                    rights.standingGrants().contains(where: { $0.grant.user == user })
+                else { continue }
+                try local.remove(user, from: Set(Role.allCases), in: circle)
+            }
+            try local.remove(user, from: Set(Role.allCases), in: .roster)
+        }
+    }
+
+    private mutating func remove(
+        _ user: UserID,
+        from roles: Set<Role>,
+        in circle: Circle
+    ) throws(WriteRefusal) {
+        let heads = try WriteRefusal.from { () throws(StoreError) in try self.store.heads(of: user, in: circle) }
+        guard heads.count <= Limits.removalHeadCountMax else {
+            throw .tooLarge(what: "chains of the user", limit: Limits.removalHeadCountMax)
+        }
+        let removal = RightsStatement.Removal(of: user, from: roles, heads: heads)
+        try self.plan.append(.rights(.removes(removal)), in: circle)
+    }
+
+    /// Takes higher roles from a user than he is to have.
+    ///
+    /// Returns whether he has that one already.
+    private mutating func lower(
+        _ user: UserID,
+        to role: Role,
+        in circle: Circle
+    ) throws(WriteRefusal) -> Bool {
+        guard let number = self.store.circles.index(of: circle), let rights = self.store.rights.rights(in: number)
+        else { return false }
+        let standing = rights.standingGrants().map(\.grant).filter { $0.user == user }
+        let higher = Set(standing.map(\.role).filter { $0 < role })
+        if !higher.isEmpty { try self.remove(user, from: higher, in: circle) }
+        return standing.contains { $0.role == role && $0.names == nil }
     }
 
     /// The removals of a user that a new grant overrides.

@@ -59,10 +59,33 @@ extension LocalTransaction {
             )
             return try Reversal(of: piece, undo, by: rest.author.user, on: self.branch, in: &self.store)
         }
-        let report = try reversal.perform(on: &self.plan, in: &self.state, &self.store)
+        // It is reversed in its own circle, whatever shows there.
+        var state = self.state
+        if self.store.circles.count > 1 {
+            let circle = self.store.progress(of: piece.change.segment).circle
+            self.plan.only = self.store.circles[circle]
+            let branch = self.branch
+            state = try WriteRefusal.from { () throws(StoreError) in
+                try Self.state(of: circle, on: branch, in: self.store)
+            }
+        }
+        let report = try reversal.perform(on: &self.plan, in: &state, &self.store)
+        self.plan.only = nil
         rest.found.pieces.removeFirst()
         rest.former = piece.change
         return UndoneStep(report: report, rest: rest.found.pieces.isEmpty ? nil : rest)
+    }
+}
+
+extension LocalTransaction {
+    /// What one circle shows.
+    private static func state(
+        of circle: CircleIndex,
+        on branch: BranchID?,
+        in store: some StoreTransaction
+    ) throws(StoreError) -> any CircleReading {
+        var store = store
+        return CombinedState(try store.view(of: branch), of: store, only: circle)
     }
 }
 

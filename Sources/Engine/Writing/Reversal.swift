@@ -10,6 +10,8 @@ internal import CRDTCore
 struct Reversal {
     private let piece: UndoSubject
     private let undo: Undo
+    /// The circle that it is about.
+    private let circle: CircleIndex
     /// What is reversed.
     private let edits: [Edit]
     /// What counts on the timeline that is written to.
@@ -46,6 +48,7 @@ struct Reversal {
         in store: inout some StoreTransaction
     ) throws(StoreError) {
         (self.piece, self.undo) = (piece, undo)
+        self.circle = store.progress(of: piece.change.segment).circle
         self.edits = try Self.edits(of: piece.change, in: &store)
         self.now = History(try store.view(of: branch))
         let moment = piece.merge ?? piece.change
@@ -166,7 +169,7 @@ struct Reversal {
         of object: ObjectID,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> Life {
-        let index = try store.objectIndex(of: object)
+        let index = try store.objectIndex(of: object, in: self.circle)
         let (lived, left) = (try self.isAlive(index, .before, in: &store), try self.isAlive(index, .after, in: &store))
         let lives = try self.now.isAlive(index, in: &store)
         if lived, left, lives, try self.hasKept(index, in: &store) { return .goes }
@@ -287,7 +290,7 @@ struct Reversal {
         let moved = Set(self.moved)
         let (rest, full) = try Self.settle(self.deleted) { object, going throws(StoreError) in
             // What only shows because of something below it keeps nothing by itself.
-            var folders = [try store.objectIndex(of: object)]
+            var folders = [try store.objectIndex(of: object, in: self.circle)]
             while let folder = folders.popLast() {
                 for child in try state.children(of: folder) {
                     let record = try state.object(child)
@@ -336,7 +339,7 @@ struct Reversal {
         let moved = Set(self.moved)
         let (rest, orphans) = try Self.settle(self.revived) { object, coming throws(StoreError) in
             // It may have been made anew elsewhere while it was gone.
-            var parent = try state.object(try store.objectIndex(of: object)).parent
+            var parent = try state.object(try store.objectIndex(of: object, in: self.circle)).parent
             if moved.contains(object), case .place(let move) = try self.found(object, in: &store) {
                 parent = move?.parent
             }
@@ -404,12 +407,12 @@ struct Reversal {
     ) throws(WriteRefusal) -> Bool {
         if self.going.contains(object) || self.gone.contains(object) { return true }
         let isAlive = try WriteRefusal.from { () throws(StoreError) in
-            try self.now.isAlive(try store.objectIndex(of: object), in: &store)
+            try self.now.isAlive(try store.objectIndex(of: object, in: self.circle), in: &store)
         }
         if isAlive || plan.revives(object) { return true }
         if try !plan.isVisible(object, in: &state) {
             let wasAlive = try WriteRefusal.from { () throws(StoreError) in
-                try self.isAlive(try store.objectIndex(of: object), .before, in: &store)
+                try self.isAlive(try store.objectIndex(of: object, in: self.circle), .before, in: &store)
             }
             if wasAlive { try self.keep(object, .deleted, in: &store) }
             self.hidden.insert(object)
@@ -471,7 +474,8 @@ struct Reversal {
         of object: ObjectID,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> Found {
-        let key = RegisterKey(object: try store.objectIndex(of: object), name: try store.nameIndex(of: name))
+        let index = try store.objectIndex(of: object, in: self.circle)
+        let key = RegisterKey(object: index, name: try store.nameIndex(of: name))
         guard let current = try self.now.lastWrite(at: key, in: &store),
             let left = try self.after.lastWrite(at: key, in: &store)
         else { return .nothing }
@@ -557,7 +561,7 @@ struct Reversal {
         _ object: ObjectID,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> FoundPlace {
-        let index = try store.objectIndex(of: object)
+        let index = try store.objectIndex(of: object, in: self.circle)
         let moves = try self.now.moves(of: index, in: &store).filter(\.isEffective)
         let current = moves.max { WriteOrder.precedes($0.write, $1.write, store) }
         let former = try self.before.lastMove(of: index, in: &store)
@@ -595,7 +599,8 @@ struct Reversal {
             while let above = next, seen.insert(above).inserted {
                 next = try WriteRefusal.from { () throws(StoreError) in try self.above(above, in: &store) }
                 let found = try WriteRefusal.from { () throws(StoreError) -> FoundPlace in
-                    let left = try self.after.lastMove(of: try store.objectIndex(of: above), in: &store)
+                    let index = try store.objectIndex(of: above, in: self.circle)
+                    let left = try self.after.lastMove(of: index, in: &store)
                     let isMoved = left.map { !self.before.view.counts($0.write) } ?? false
                     return isMoved ? .nothing : try self.found(above, in: &store)
                 }
@@ -616,7 +621,7 @@ struct Reversal {
         _ object: ObjectID,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> ObjectID? {
-        let parent = try self.after.place(of: try store.objectIndex(of: object), in: &store).parent
+        let parent = try self.after.place(of: try store.objectIndex(of: object, in: self.circle), in: &store).parent
         return try parent.map { parent throws(StoreError) in try store.object(parent).id }
     }
 
@@ -652,7 +657,7 @@ struct Reversal {
         let wanted = try Self.place(of: move, in: &store)
         if let parent = wanted.parent, try !plan.isVisible(parent, in: &state) {
             let isAsBefore = try WriteRefusal.from { () throws(StoreError) in
-                try self.isAsBefore(try store.objectIndex(of: parent), in: &store)
+                try self.isAsBefore(try store.objectIndex(of: parent, in: self.circle), in: &store)
             }
             guard isAsBefore else { return self.keep(object, .place, .parentGone, nil) }
         }
@@ -684,7 +689,7 @@ struct Reversal {
         in store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         let author = try WriteRefusal.from { () throws(StoreError) -> Introduction? in
-            let operations = try self.now.operations(on: try store.objectIndex(of: object), in: &store)
+            let operations = try self.now.operations(on: try store.objectIndex(of: object, in: self.circle), in: &store)
             let others = operations.filter { $0.point != self.piece.change }
             guard let last = others.max(by: { WriteOrder.precedes($0, $1, store) }) else { return nil }
             return store.segment(last.segment).introduction

@@ -111,6 +111,7 @@ extension TransactionPlan {
     ) throws(WriteRefusal) -> Int {
         let source = try self.circle(of: top, in: &transaction)
         guard source != target else { return 0 }
+        self.left.insert(source)
         var count = 0
         for member in try self.subtree(of: top, in: &transaction) {
             let isHere = try self.circle(of: member, in: &transaction) == source
@@ -150,7 +151,10 @@ extension TransactionPlan {
         }
     }
 
-    /// The edits by the circles that they are made in; home comes last.
+    /// The edits by the circles that they are made in.
+    ///
+    /// What was left for another circle comes last, and home: so whoever takes one after the other back sees what was
+    /// there in each step.
     ///
     /// What stands at the root of a circle is placed among other things by home, where it does not live: a circle says
     /// nothing of others to its readers.
@@ -165,12 +169,14 @@ extension TransactionPlan {
             parts[circle, default: []].append(edit)
         }
         for (number, edit) in self.edits.enumerated() {
-            guard let object = edit.object else {
-                add(edit, in: self.circles[number] ?? .home)
-                continue
-            }
             if let circle = self.circles[number] {
                 add(edit, in: circle)
+                continue
+            }
+            guard let object = edit.subject else {
+                // Branches are of home alone.
+                if case .branch = edit, self.base != .home { throw .notPermitted(.role(.writer), nil) }
+                add(edit, in: self.base)
                 continue
             }
             let circle = try self.circle(of: object, in: &transaction)
@@ -191,6 +197,7 @@ extension TransactionPlan {
             }
         }
         if let home = order.firstIndex(of: .home) { order.append(order.remove(at: home)) }
+        order = order.filter { !self.left.contains($0) } + order.filter { self.left.contains($0) }
         return order.map { CircleEdits(circle: $0, edits: parts[$0] ?? []) }
     }
 
@@ -207,6 +214,13 @@ extension TransactionPlan {
             else { return false }
             return try transaction.object(parent).circle == number
         }
+    }
+}
+
+extension Edit {
+    /// The object that it is about; nil for statements about changes and timelines.
+    fileprivate var subject: ObjectID? {
+        if case .erase(let erasure) = self { erasure.object } else { self.object }
     }
 }
 

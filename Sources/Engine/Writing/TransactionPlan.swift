@@ -8,6 +8,10 @@ struct TransactionPlan {
     private(set) var edits: [Edit] = []
     /// The circles of edits whose object does not say it, by their places.
     private(set) var circles: [Int: Circle] = [:]
+    /// The circles that this transaction takes objects out of.
+    var left: Set<Circle> = []
+    /// The circle that all edits are made in; nil where their objects say it.
+    var only: Circle?
     /// Where this transaction makes objects.
     var birthplaces: [ObjectID: Circle] = [:]
     private(set) var created: [ObjectID] = []
@@ -472,7 +476,7 @@ struct TransactionPlan {
         guard self.edits.count < self.operationCountMax else {
             throw .tooLarge(what: "a transaction, in operations", limit: self.operationCountMax)
         }
-        if let circle { self.circles[self.edits.count] = circle }
+        if let circle = circle ?? self.only { self.circles[self.edits.count] = circle }
         self.edits.append(edit)
     }
 

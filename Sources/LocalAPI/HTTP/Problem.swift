@@ -112,7 +112,7 @@ package struct Problem: Answer, Error {
 
     private static func status(of code: PeerdError.Code) -> HTTPResponseStatus {
         switch code {
-        case .noSuchObject, .noSuchMoment, .noSuchBranch: .notFound
+        case .noSuchObject, .noSuchMoment, .noSuchBranch, .noSuchPerson: .notFound
         case .conflictChanged, .wouldCloseCycle, .notASibling, .branchExists, .branchUnmerged, .shownOnBranch:
             .conflict
         case .tooLarge: .payloadTooLarge

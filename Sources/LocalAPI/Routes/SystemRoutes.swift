@@ -18,7 +18,7 @@ struct SystemRoutes: Sendable {
             Route(.GET, "/api/status") { _ in try await self.workspace.status(self.server) },
             Route(.GET, "/api/sync/status") { _ in try await self.syncStatus() },
             Route(.GET, "/api/peers") { _ in try await self.peers() },
-            Route(.POST, "/api/invites") { _ in try await self.invite() },
+            Route(.POST, "/api/invites") { try await self.invite($0) },
         ]
     }
 
@@ -61,7 +61,11 @@ struct SystemRoutes: Sendable {
         )
     }
 
-    private func invite() async throws -> Created<InviteAnswer> {
+    private func invite(_ request: Request) async throws -> Created<InviteAnswer> {
+        let members = try Members(try await request.jsonOrNothing(), of: "The body")
+        let person = try members.text("person")
+        try members.requireNoOthers()
+        if let person { try Workspace.check(personName: person) }
         guard let address = self.server.inviteAddress else {
             throw PeerdError(
                 .notSyncing,
@@ -70,6 +74,7 @@ struct SystemRoutes: Sendable {
             )
         }
         let (invite, endsOldest) = try await self.workspace.driver().makeInvite(
+            for: person,
             // A machine that was moved, or was started without a network, has other addresses than when it started.
             addresses: try ListenAddress.reachableHosts(address.host),
             port: address.port

@@ -24,6 +24,7 @@ package struct APIService: Sendable {
         routes += HistoryRoutes(workspace: workspace).routes
         routes += PastRoutes(workspace: workspace).routes
         routes += BranchRoutes(workspace: workspace).routes
+        routes += SharingRoutes(workspace: workspace).routes
         routes += ExchangeRoutes(workspace: workspace).routes
         routes += SnapshotRoutes(workspace: workspace).routes
         routes += BackupRoutes(workspace: workspace).routes

@@ -10,7 +10,7 @@ package struct NaiveCombination: Hashable {
         var circle: Circle
         var object: PlainObject
         var isAlive: Bool
-        var deleters: Set<UserID>
+        var deleters: [UserID: Stamp]
 
         /// The creator, if the object is of the first kind of those that may show.
         var creator: UserID? { self.object.creation?.creator }
@@ -51,15 +51,19 @@ package struct NaiveCombination: Hashable {
         let shown = copies.compactMapValues { Self.shown($0) }
         for (id, copy) in shown {
             self.objects[id] = VisibleObject(copy.object)
-            var parent = copy.object.parent
+            var (parent, circle) = (copy.object.parent, copy.circle)
             // What is at the root of another circle stands where home has put it, if it has.
             if parent == nil, copy.circle != .home, let home = copies[id]?.first(where: { $0.circle == .home })?.object,
                 home.parent != nil || home.position != .initial
             {
-                parent = home.parent
+                (parent, circle) = (home.parent, .home)
                 self.objects[id]?.position = home.position
             }
-            if let parent, shown[parent] != nil { parents[id] = parent }
+            guard let parent, let above = shown[parent] else { continue }
+            // Below a copy that somebody else has made of what shows nothing stands below that.
+            let below = copies[parent]?.first { $0.circle == circle }
+            let isMoved = above.creator.map { below?.deleters[$0] != nil } ?? false
+            if circle == .home || circle == above.circle || isMoved { parents[id] = parent }
         }
         while let lowest = Self.lowestOfCycle(parents) { parents[lowest] = nil }
         let (standing, placed) = (parents, self.objects)
@@ -98,20 +102,18 @@ package struct NaiveCombination: Hashable {
         }
         narrow { $0.object.creation != nil }
         narrow { $0.isAlive }
-        let others = copies
-        func isMoved(_ copy: Copy) -> Bool {
-            guard let creator = copy.creator else { return false }
-            return others.contains { $0.circle != copy.circle && $0.deleters.contains(creator) }
-        }
-        if left.contains(where: isMoved) {
-            narrow(isMoved)
-            let last = left.compactMap { $0.object.creation?.stamp }.max()
-            narrow { $0.object.creation?.stamp == last }
-        } else {
-            narrow { $0.circle == .home }
-            narrow { copy in copy.creator.map { copy.object.id.isGiven(by: $0) } ?? false }
-        }
+        let living = left
+        narrow { copy in !living.contains { $0.circle != copy.circle && Self.isMoved(copy, to: $0) } }
+        narrow { $0.circle == .home }
+        narrow { copy in copy.creator.map { copy.object.id.isGiven(by: $0) } ?? false }
         return left.min { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    }
+
+    /// Whether the creator of another copy has deleted one, and has not had it deleted in turn.
+    private static func isMoved(_ copy: Copy, to other: Copy) -> Bool {
+        guard let mover = other.creator, let time = copy.deleters[mover] else { return false }
+        guard let owner = copy.creator, let back = other.deleters[owner] else { return true }
+        return back < time
     }
 
     private static func lowestOfCycle(_ parents: [ObjectID: ObjectID]) -> ObjectID? {

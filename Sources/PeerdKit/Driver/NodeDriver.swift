@@ -446,13 +446,18 @@ package actor NodeDriver {
         return isForgotten
     }
 
-    /// Makes an invite; `endsOldest`: whether another one gave way to it.
-    package func makeInvite(addresses: [String], port: UInt16) throws -> (invite: Invite, endsOldest: Bool) {
+    /// Makes an invite, for another person if one is named; `endsOldest`: whether another one gave way to it.
+    package func makeInvite(
+        for person: String? = nil,
+        addresses: [String],
+        port: UInt16
+    ) throws -> (invite: Invite, endsOldest: Bool) {
         let made: Result<(Invite, Bool), InviteRefusal> = try self.asking { node throws(StoreError) in
             let now = SystemClock.now()
             let endsOldest = node.hasAllInvitesOpen(at: now)
             do throws(InviteRefusal) {
-                return .success((try node.makeInvite(addresses: addresses, port: port, at: now), endsOldest))
+                let invite = try node.makeInvite(for: person, addresses: addresses, port: port, at: now)
+                return .success((invite, endsOldest))
             } catch {
                 return .failure(error)
             }

@@ -75,7 +75,8 @@ extension Workspace {
 
 extension SQLiteTransaction {
     fileprivate func isErasurePending(of name: String, on object: ObjectID) throws -> Bool {
-        guard let index = try self.existingObjectIndex(of: object, in: .home),
+        var transaction = self
+        guard let index = try transaction.existingObjectIndex(of: object),
             let number = try self.existingNameIndex(of: name)
         else { return false }
         return try self.isErasurePending(at: RegisterKey(object: index, name: number))

@@ -62,7 +62,8 @@ extension Workspace {
     ) throws -> ReadAnswer<Object?>? {
         guard self.isOpen else { return nil }
         return try self.readers.readAtOnce(unlessUnchangedSince: mark) { transaction in
-            try Object.find(id, in: &transaction)
+            var state = WorkspaceState(.present, of: transaction)
+            return try Object.find(id, in: &state)
         }
     }
 

@@ -78,6 +78,12 @@ extension Workspace {
     ///   `cannotInvite`, `readOnly` or `closed`.
     public func invite() async throws -> Invitation {
         let driver = try self.driver()
+        let (hosts, port) = try await self.reachableAddress()
+        return Invitation(try await driver.makeInvite(addresses: hosts, port: port).invite)
+    }
+
+    /// Where others reach this machine.
+    func reachableAddress() async throws -> (hosts: [String], port: UInt16) {
         guard let address = await self.participant.address else {
             throw PeerdError(
                 .notSyncing,
@@ -85,8 +91,7 @@ extension Workspace {
                 advice: "Start the sync first."
             )
         }
-        let hosts = try ListenAddress.reachableHosts(address.host)
-        return Invitation(try await driver.makeInvite(addresses: hosts, port: address.port).invite)
+        return (try ListenAddress.reachableHosts(address.host), address.port)
     }
 }
 

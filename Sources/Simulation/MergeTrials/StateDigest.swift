@@ -44,7 +44,7 @@ struct StateDigest {
         var nodes: [Node] = []
         nodes.reserveCapacity(PlanVocabulary.objectCount)
         for id in PlanVocabulary.objects {
-            let index = transaction.existingObjectIndex(of: id)
+            let index = transaction.existingObjectIndex(of: id, in: .home)
             nodes.append(Node(index: index, record: index.map { transaction.object($0) } ?? ObjectRecord(id: id)))
         }
         for (number, node) in nodes.enumerated() {

@@ -4,22 +4,26 @@ internal import PeerdKit
 struct InviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "invite",
-        abstract: "Print an invite: a line that lets one other machine join.",
+        abstract: "Print an invite: a line that lets one other machine, or another person, join.",
         discussion: """
             The line holds a secret: anyone who has it can join. It works once, within ten minutes, and at most eight \
             invites are open at a time. The daemon must run to let the other machine in. On a terminal the command \
-            also draws the line as a QR code.
+            also draws the line as a QR code. With NAME the line is for another person, who reads nothing until \
+            "peerd share" shares something with him; without it, for a machine of your own.
             """
     )
 
     @OptionGroup var options: DataOptions
+
+    @Argument(help: ArgumentHelp("What another person is called here.", valueName: "name"))
+    var person: String?
 
     func run() async throws {
         let paths = try self.options.directory.paths
         try paths.requireWorkspace()
         // Without a daemon an invite names the address where one listened last.
         if try Settings.load(paths).listen == nil { _ = try await paths.hasDaemonSoon }
-        try await self.options.work { try await $0.invite() }
+        try await self.options.work { try await $0.invite(self.person) }
     }
 }
 

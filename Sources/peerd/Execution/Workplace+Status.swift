@@ -56,8 +56,10 @@ extension Workplace {
         )
     }
 
-    func invite() async throws {
-        let invite: InviteAnswer = try await self.caller.answer(APIRequest(.post, "api", "invites"))
+    /// `person`: what another person is called; nil for a machine of this user.
+    func invite(_ person: String?) async throws {
+        let request = APIRequest(.post, "api", "invites", body: person.map { ["person": .string($0)] } ?? [:])
+        let invite: InviteAnswer = try await self.caller.answer(request)
         if self.output.isJSON {
             return try self.output.json(JSON(invite).only(["invite", "addresses", "port", "lifetime_ms"]))
         }

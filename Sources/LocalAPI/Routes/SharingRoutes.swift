@@ -1,0 +1,47 @@
+internal import CRDTCore
+internal import NIOHTTP1
+internal import PeerdKit
+
+/// The people of the workspace, and what each may do with objects.
+struct SharingRoutes: Sendable {
+    let workspace: Workspace
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/api/users") { _ in
+                PersonList(users: try await self.workspace.people().map { PersonAnswer($0) })
+            },
+            Route(.DELETE, "/api/users/{user}") { try await self.remove($0) },
+            Route(.GET, "/api/objects/{id}/access") { request in
+                let object = try await self.object(request)
+                return AccessAnswer(try await self.workspace.access(to: object), of: object)
+            },
+            Route(.PUT, "/api/objects/{id}/access/{user}") { try await self.share($0) },
+            Route(.DELETE, "/api/objects/{id}/access/{user}") { request in
+                let object = try await self.object(request)
+                let report = try await self.workspace.unshare(object, with: request.parameters[1])
+                return AccessAnswer(report, of: object)
+            },
+        ]
+    }
+
+    private func remove(_ request: Request) async throws -> Response {
+        try await self.workspace.remove(person: request.parameters[0])
+        return .noContent
+    }
+
+    private func object(_ request: Request) async throws -> ObjectID {
+        try await ObjectLookup.object(request.parameters[0], in: self.workspace, at: nil).id
+    }
+
+    private func share(_ request: Request) async throws -> AccessAnswer {
+        let members = try Members(try await request.json(), of: "The body")
+        let text = try members.requiredText("role")
+        try members.requireNoOthers()
+        guard let role = AccessRole(rawValue: text), role != .owner else {
+            throw Problem.badRequest("A “role” is “read”, “write” or “manage”.")
+        }
+        let object = try await self.object(request)
+        return AccessAnswer(try await self.workspace.share(object, with: request.parameters[1], as: role), of: object)
+    }
+}

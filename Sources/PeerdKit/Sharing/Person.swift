@@ -1,0 +1,120 @@
+internal import CRDTCore
+internal import Persistence
+
+/// A person in the workspace, who may have several machines.
+public struct Person: Identifiable, Hashable, Sendable, Codable {
+    /// The id of the person, as hexadecimal text.
+    public let id: String
+    /// What the person was called when invited; for whoever created the workspace the name of the first machine.
+    public let name: String
+    /// Tells whether it is the user of this machine.
+    public let isYou: Bool
+    /// Tells whether the person created the workspace.
+    public let isFounder: Bool
+}
+
+/// What somebody may do with an object that is shared, and with everything below it.
+public enum AccessRole: String, Hashable, Sendable, Codable, CaseIterable {
+    /// Everything; nobody can take that away.
+    case owner
+    /// Read and write, and say who else may.
+    case manage
+    /// Read and write.
+    case write
+    /// Read.
+    case read
+
+    var role: Role? {
+        switch self {
+        case .owner: nil
+        case .manage: .manager
+        case .write: .writer
+        case .read: .reader
+        }
+    }
+
+    init(_ role: Role) {
+        switch role {
+        case .manager: self = .manage
+        case .writer: self = .write
+        case .reader: self = .read
+        }
+    }
+}
+
+/// The access of one person to an object.
+public struct PersonAccess: Hashable, Sendable, Codable {
+    /// The person.
+    public let person: Person
+    /// What the person may do.
+    public let role: AccessRole
+}
+
+/// Who has access to an object.
+public struct AccessReport: Hashable, Sendable, Codable {
+    /// The object that is shared: the one that was asked for, or one above it; nil if only you have access.
+    public let shared: ObjectID?
+    /// The people who have access, the owner first, the others by their names.
+    public let people: [PersonAccess]
+}
+
+/// The people of a workspace, as one state of a store knows them.
+struct People {
+    private(set) var all: [Person] = []
+    private var users: [String: UserID] = [:]
+    private let founder: UserID
+    private let user: UserID
+
+    /// `user`: who uses this machine.
+    init(founder: UserID, user: UserID, in store: inout any StoreTransaction) throws(StoreError) {
+        (self.founder, self.user) = (founder, user)
+        // What somebody was called last counts.
+        var names: [UserID: String] = [:]
+        if let roster = store.circles.index(of: .roster) {
+            let rights = try store.judgedRights(founder: founder).rights(in: roster)
+            for (_, grant) in rights?.standingGrants() ?? [] { names[grant.user] = grant.name }
+        }
+        for user in Set(names.keys).union([founder, user]) {
+            self.users[user.description] = user
+            let name = names[user] ?? ""
+            self.all.append(self.person(user, name.isEmpty ? Self.machineName(of: user, in: store) : name))
+        }
+        self.all.sort { ($0.name, $0.id) < ($1.name, $1.id) }
+    }
+
+    private static func machineName(of user: UserID, in store: some StoreTransaction) -> String {
+        for segment in store.segmentIndices {
+            if let introduction = store.segment(segment).introduction, introduction.user == user {
+                return introduction.deviceName
+            }
+        }
+        return ""
+    }
+
+    private func person(_ user: UserID, _ name: String) -> Person {
+        Person(id: user.description, name: name, isYou: user == self.user, isFounder: user == self.founder)
+    }
+
+    /// The person with an id, also if nobody lets him in any more.
+    func person(_ user: UserID) -> Person {
+        self.all.first { $0.id == user.description } ?? self.person(user, "")
+    }
+
+    /// The user whom a name or an id means.
+    ///
+    /// Throws `noSuchPerson`.
+    func user(_ text: String) throws -> UserID {
+        let found = self.all.filter { $0.name == text || $0.id == text }
+        let named = found.isEmpty && text.count >= 4 ? self.all.filter { $0.id.hasPrefix(text) } : found
+        guard named.count == 1, let user = self.users[named[0].id] else {
+            throw PeerdError(
+                .noSuchPerson,
+                named.isEmpty
+                    ? "Nobody in the workspace is called “\(text.prefix(80))”."
+                    : "Several people are called “\(text.prefix(80))”.",
+                advice: named.isEmpty ? "Invite the person first, or see who is there." : "Name one by the id."
+            )
+        }
+        return user
+    }
+}

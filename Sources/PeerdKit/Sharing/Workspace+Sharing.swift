@@ -1,0 +1,155 @@
+internal import CRDTCore
+internal import Engine
+internal import Persistence
+
+extension Workspace {
+    /// Returns the people of the workspace, by their names.
+    ///
+    /// - Throws: ``PeerdError`` with `closed`, or if the disk fails; `CancellationError`.
+    public func people() async throws -> [Person] {
+        try await self.reading { transaction in
+            var store: any StoreTransaction = transaction
+            return try self.people(in: &store).all
+        }
+    }
+
+    private func people(in store: inout any StoreTransaction) throws(StoreError) -> People {
+        try People(founder: self.identity.founder, user: self.identity.user, in: &store)
+    }
+
+    /// Lets a person read an object and everything below it, and also write it if the role says so.
+    ///
+    /// The first time that an object is shared, it and what is below it are written anew: the person gets what they are
+    /// now, and not what they were. Who is let in later gets all that was written there since. What is made or moved
+    /// below it later is shared, too; what is moved out of it is not shared any more. For a person who has access
+    /// already, this changes the role.
+    ///
+    /// - Parameters:
+    ///   - object: the object.
+    ///   - person: the name or the id of the person.
+    ///   - role: what the person may do.
+    /// - Returns: who has access now.
+    /// - Throws: ``PeerdError`` with `noSuchObject`, `noSuchPerson`, `invalidArgument` below an object that is shared
+    ///   by itself or for the role of the owner, `notPermitted`, or as ``write(_:)`` does.
+    @discardableResult
+    public func share(_ object: ObjectID, with person: String, as role: AccessRole) async throws -> AccessReport {
+        guard let role = role.role else {
+            throw PeerdError(
+                .invalidArgument,
+                "An object that is shared has one owner, who does not change.",
+                advice: "Let the person manage it."
+            )
+        }
+        try await self.write { transaction in
+            let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
+            _ = try transaction.translating { local throws(WriteRefusal) in
+                try local.share(object, with: user, as: role)
+            }
+        }
+        return try await self.access(to: object)
+    }
+
+    /// Takes from a person what he may do with an object that is shared.
+    ///
+    /// What he was sent he keeps. His edits that are on this machine stay; what he writes from now on counts nowhere,
+    /// nor what he had written and not synced with this machine.
+    ///
+    /// - Returns: who has access now.
+    /// - Throws: ``PeerdError`` with `noSuchObject`, `noSuchPerson`, `invalidArgument` if the object is not shared,
+    ///   `notPermitted`, or as ``write(_:)`` does.
+    @discardableResult
+    public func unshare(_ object: ObjectID, with person: String) async throws -> AccessReport {
+        try await self.write { transaction in
+            let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
+            try transaction.translating { local throws(WriteRefusal) in try local.unshare(object, with: user) }
+        }
+        return try await self.access(to: object)
+    }
+
+    /// Removes a person from the workspace: his machines are refused from now on.
+    ///
+    /// What he was sent he keeps, and what he has written stays.
+    ///
+    /// - Throws: ``PeerdError`` with `noSuchPerson`, `notPermitted` unless this is the workspace of this user,
+    ///   `invalidArgument` for oneself, or as ``write(_:)`` does.
+    public func remove(person: String) async throws {
+        try await self.write { transaction in
+            let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
+            guard user != self.identity.founder else {
+                throw PeerdError(
+                    .invalidArgument,
+                    "Whoever created the workspace cannot be removed from it.",
+                    advice: "Name somebody else."
+                )
+            }
+            try transaction.translating { local throws(WriteRefusal) in try local.dismiss(user) }
+        }
+    }
+
+    /// Returns who may do what with an object.
+    ///
+    /// - Throws: ``PeerdError`` with `noSuchObject`, `closed`, or if the disk fails; `CancellationError`.
+    public func access(to object: ObjectID) async throws -> AccessReport {
+        try await self.reading { transaction in
+            var state = WorkspaceState(.present, of: transaction)
+            guard let index = try state.visibleObject(object) else {
+                throw PeerdError(WriteRefusal.noSuchObject(object))
+            }
+            let number = try state.object(index).circle
+            let circle = state.circles[number]
+            var store: any StoreTransaction = transaction
+            let people = try self.people(in: &store)
+            let owner = circle.owner(founder: self.identity.founder)
+            var roles: [UserID: Role] = [:]
+            let rights = try store.judgedRights(founder: self.identity.founder).rights(in: number)
+            for (_, grant) in rights?.standingGrants() ?? [] where grant.user != owner {
+                roles[grant.user] = min(roles[grant.user] ?? grant.role, grant.role)
+            }
+            let others = roles.map { PersonAccess(person: people.person($0.key), role: AccessRole($0.value)) }
+            let isShared = circle != .home && circle != .own(of: owner)
+            return AccessReport(
+                shared: isShared ? try state.top(of: index, in: number) : nil,
+                people: [PersonAccess(person: people.person(owner), role: .owner)]
+                    + others.sorted { ($0.person.name, $0.person.id) < ($1.person.name, $1.person.id) }
+            )
+        }
+    }
+
+    /// Makes an invite for a person, who gets a user of his own: valid once, for ten minutes, while this machine syncs.
+    ///
+    /// The person reads nothing until something is shared with him.
+    ///
+    /// - Parameter person: what the person is called here, in 1 to 512 bytes.
+    /// - Returns: the invite, with the addresses of this machine.
+    /// - Throws: as ``invite()``, and ``PeerdError`` with `invalidArgument` for the name.
+    public func invite(person: String) async throws -> Invitation {
+        try Self.check(personName: person)
+        let driver = try self.driver()
+        let (hosts, port) = try await self.reachableAddress()
+        return Invitation(try await driver.makeInvite(for: person, addresses: hosts, port: port).invite)
+    }
+
+    /// Throws `invalidArgument` for what nobody can be called.
+    package static func check(personName name: String) throws {
+        let isPlain = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        guard (1...Limits.nameByteCountMax).contains(name.utf8.count), isPlain else {
+            throw PeerdError(
+                .invalidArgument,
+                "“\(name.prefix(80))” cannot be the name of a person.",
+                advice: "A name has 1 to \(Limits.nameByteCountMax) bytes, and no control characters."
+            )
+        }
+    }
+}
+
+extension CombinedState {
+    /// The object at the root of a circle that another one of it stands below.
+    fileprivate mutating func top(of index: ObjectIndex, in circle: CircleIndex) throws(StoreError) -> ObjectID {
+        var (top, watch) = (index, CircleWatch<ObjectIndex>())
+        while let parent = try self.object(top).parent, try self.object(parent).circle == circle {
+            try watch.pass(parent)
+            top = parent
+        }
+        return try self.object(top).id
+    }
+}

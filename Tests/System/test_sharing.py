@@ -1,0 +1,120 @@
+"""Two people in one workspace, with the real program: each has what is shared with him, and nothing of the rest; what
+is taken from somebody is not sent any more, and what he writes apart does not count."""
+
+import secrets
+
+import pytest
+
+from peerd_harness import check, wait_until
+
+
+def marker():
+    """What must be nowhere: 24 random bytes as text, which no compression makes shorter."""
+    return secrets.token_hex(24)
+
+
+def holds(peer, text):
+    """The files of a data directory in which a text is."""
+    sought = text.encode()
+    return [str(path) for path in peer.directory.rglob("*") if path.is_file() and sought in path.read_bytes()]
+
+
+def invite_person(inviting, name):
+    for word in inviting.run("invite", name).split():
+        if word.startswith("peerd:2:"):
+            return word
+    raise AssertionError("invite printed no line that begins with peerd:2:")
+
+
+def titles(peer):
+    return {item["properties"].get("title") for item in peer.objects().values()}
+
+
+@pytest.fixture
+def people(world):
+    """The laptops of two people, both running; ann has nothing yet."""
+    laptop = world.founder("laptop")
+    laptop.start()
+    ann = world.peer("ann-laptop")
+    ann.run("join", "--name", ann.name, invite_person(laptop, "ann"), seconds=30.0)
+    ann.start(peers=[laptop.address])
+    wait_until(lambda: any(user["name"] == "ann" for user in ann.json("users")), 30.0, "ann knows what she is called")
+    return laptop, ann
+
+
+def test_two_people_share_a_list_and_nothing_else(people):
+    laptop, ann = people
+    secret, shared = marker(), marker()
+    folder = laptop.create("folder", f"title={secret}")
+    items = laptop.create("list", "title=list", "--parent", folder)
+    task = laptop.create("task", f"title={shared}", "--parent", items)
+    before = {item: (value["parent"], value["properties"]) for item, value in laptop.objects().items()}
+    access = laptop.json("share", items, "ann", "--write")
+    check([(entry["user"]["name"], entry["role"]) for entry in access["access"]][1:] == [("ann", "write")], f"{access}")
+    after = {item: (value["parent"], value["properties"]) for item, value in laptop.objects().items()}
+    check(after == before, f"sharing moves nothing: {before} {after}")
+    wait_until(lambda: titles(ann) == {"list", shared}, 30.0, "the list is there")
+
+    # Both write, and see what the other wrote.
+    step = ann.create("task", "title=step", "--parent", items)
+    ann.run("set", task, "done=true")
+    own, mine = ann.create("note", f"title={marker()}"), laptop.create("note", f"title={secret}2")
+    wait_until(lambda: step in laptop.objects(), 30.0, "her task is there")
+    wait_until(lambda: laptop.json("get", task)["properties"].get("done") is True, 30.0, "her edit is there")
+    check(own not in laptop.objects() and mine not in ann.objects(), "what was not shared is shared")
+
+    # Who has access is known after a restart, too, and on the other side.
+    laptop.restart()
+    for peer in people:
+        check({user["name"] for user in peer.json("users")} == {"laptop", "ann"}, f"{peer.json('users')}")
+        roles = [(entry["user"]["name"], entry["role"]) for entry in peer.json("access", items)["access"]]
+        check(roles == [("laptop", "owner"), ("ann", "write")], f"{roles}")
+
+    # Nothing of the rest is on her disk, and nothing of hers on his.
+    check(holds(laptop, secret) and holds(ann, shared), "the control finds the texts where they are")
+    for peer in people:
+        peer.stop()
+    check(not holds(ann, secret), f"a secret is in {holds(ann, secret)}")
+    for text in (folder, mine):
+        check(not holds(ann, text) and not holds(ann, bytes.fromhex(text.replace("-", "")).hex()), "an id is there")
+
+
+def test_what_is_taken_back_is_not_sent_and_what_is_written_apart_does_not_count(people):
+    laptop, ann = people
+    items = laptop.create("list", "title=list")
+    task = laptop.create("task", "title=open", "--parent", items)
+    laptop.run("share", items, "ann", "--write")
+    wait_until(lambda: task in ann.objects(), 30.0, "the list is there")
+    ann.stop()
+    ann.run("set", task, "title=in vain")
+    lost = ann.create("task", "title=lost", "--parent", items)
+    secret = marker()
+    access = laptop.json("unshare", items, "ann")
+    check(len(access["access"]) == 1, f"{access}")
+    laptop.run("set", task, f"title={secret}")
+    ann.start(peers=[laptop.address])
+    ann.run("sync")
+    check(lost not in laptop.objects() and laptop.json("get", task)["properties"]["title"] == secret, "her edits count")
+    check(not holds(ann, secret), "what was written after she was removed was sent to her")
+
+    # A reader does not write, and says so.
+    laptop.run("share", items, "ann")
+    wait_until(lambda: ann.objects().get(task, {}).get("properties", {}).get("title") == secret, 30.0, "it is back")
+    error = ann.refused(1, "set", task, "title=x")
+    check("may not" in error, f"{error}")
+    check(lost not in ann.objects(), "what did not count came back")
+
+
+def test_somebody_who_is_removed_is_refused(people):
+    laptop, ann = people
+    items = laptop.create("list", "title=list")
+    laptop.run("share", items, "ann", "--write")
+    wait_until(lambda: items in ann.objects(), 30.0, "the list is there")
+    laptop.run("users", "remove", "ann")
+    wait_until(lambda: not any(peer["connected"] for peer in laptop.json("peers")), 5.0, "her session ends")
+    secret = marker()
+    laptop.run("set", items, f"title={secret}")
+    ann.restart(peers=[laptop.address])
+    ann.result("sync", "--timeout", "3")
+    check(not holds(ann, secret), "what was written after she was removed was sent to her")
+    laptop.refused(3, "share", items, "bob", mentions=["bob"])
