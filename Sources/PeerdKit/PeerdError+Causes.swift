@@ -194,7 +194,7 @@ extension PeerdError {
             self.init(
                 .invalidArgument,
                 "The object \(object) is below one that is shared, and is shared with it.",
-                advice: "Share that one, or move this one elsewhere first."
+                advice: "Name that one, or move this one out of it first."
             )
         case .notShared(let object):
             self.init(.invalidArgument, "The object \(object) is not shared by itself.", advice: "See who has access.")

@@ -1,6 +1,7 @@
 import CRDTCore
 import MergeModel
 import PeerCrypto
+import SyncProtocol
 import Testing
 
 @testable import Engine
@@ -291,5 +292,28 @@ struct SharedSyncTests {
             if case .protocolViolation = $0 { true } else { false }
         }
         #expect(violations == [])
+    }
+
+    /// How many changes machines have been told of that they do not get.
+    private func untoldCount(_ machine: Int) -> Int {
+        self.network.machines[machine].node.connections.values.reduce(0) { $0 + $1.session.unknownEntryCount }
+    }
+
+    @Test func `a circle that is new to a machine is announced to nobody who does not read it`() throws {
+        let first = try self.first()
+        let bob = try self.network.join(first, name: "bob's laptop", person: "bob", seed: 5)
+        let phone = try self.network.join(bob, name: "bob's phone", seed: 6)
+        let list = try self.create(first, "list")
+        try self.share(list, first, with: self.network.users[bob].user, as: .writer)
+        self.network.settle(seconds: 60)
+        // All that the laptop has so far, the founder reads; what comes from the phone is bob's alone.
+        #expect(try self.titles(bob) == [list: "list"])
+        let own = try self.create(phone, "bob's own")
+        for _ in 0..<20 {
+            self.network.settle(milliseconds: 500)
+            #expect(self.untoldCount(first) == 0)
+        }
+        #expect(try self.titles(bob)[own] == "bob's own")
+        #expect(try !self.circles(first).contains(.own(of: self.network.users[bob].user)))
     }
 }

@@ -1,5 +1,6 @@
 import CRDTCore
 import MergeModel
+import SyncProtocol
 import Testing
 
 @testable import Engine
@@ -108,7 +109,7 @@ struct SharedSyncWalkTests {
                 var known: [Circle: Known] = [:]
                 for number in 0..<UInt32(transaction.circles.count) {
                     let index = CircleIndex(rawValue: number)
-                    let frontier = try Frontier(of: &transaction, within: .some([index]))
+                    let frontier = try Frontier(of: &transaction, within: CircleScope([index]))
                     guard !frontier.entries.isEmpty else { continue }
                     let circle = transaction.circles[index]
                     var readers: Set<UserID> = [circle.owner(founder: founder)]
@@ -155,6 +156,8 @@ struct SharedSyncWalkTests {
                 if case .protocolViolation = $0 { true } else { false }
             }
             #expect(violations == [], told)
+            let connections = walk.network.machines[machine].node.connections.values
+            #expect(connections.allSatisfy { $0.session.unknownEntryCount == 0 }, told)
             for (circle, own) in known[machine] ?? [:] where circle != .roster {
                 let owner = circle.owner(founder: users[machine].founder)
                 let isMine = try owner == users[machine].user || walk.wasEverGranted(users[machine].user, in: circle)

@@ -70,6 +70,12 @@ def test_two_people_share_a_list_and_nothing_else(people):
         roles = [(entry["user"]["name"], entry["role"]) for entry in peer.json("access", items)["access"]]
         check(roles == [("laptop", "owner"), ("ann", "write")], f"{roles}")
 
+    # What makes no sense is refused, and changes nothing.
+    laptop.refused(2, "share", items, "laptop", mentions=["owns"])
+    laptop.refused(2, "unshare", items, "laptop", mentions=["owns"])
+    laptop.refused(2, "unshare", task, "ann", mentions=["below one that is shared"])
+    laptop.refused(2, "unshare", folder, "ann", mentions=["nothing to take"])
+
     # Nothing of the rest is on her disk, and nothing of hers on his.
     check(holds(laptop, secret) and holds(ann, shared), "the control finds the texts where they are")
     for peer in people:

@@ -1,21 +1,33 @@
-/// Some of the circles of a store: those that something is about, or that somebody reads.
-package enum CircleScope: Hashable, Sendable {
-    case all
-    case some(Set<CircleIndex>)
+/// Some of the circles of a store, as somebody reads them; one that is new to the store is not among them.
+package struct CircleScope: Hashable, Sendable {
+    /// Whether it has a circle, by the circle's number; no later one.
+    private var flags: [Bool]
+
+    package init(_ circles: some Sequence<CircleIndex>) {
+        self.flags = []
+        for circle in circles {
+            let number = Int(circle.rawValue)
+            while self.flags.count <= number { self.flags.append(false) }
+            self.flags[number] = true
+        }
+    }
+
+    package static let nothing = CircleScope([])
+    package static let home = CircleScope([.home])
 
     package func contains(_ circle: CircleIndex) -> Bool {
-        switch self {
-        case .all: true
-        case .some(let circles): circles.contains(circle)
-        }
+        Int(circle.rawValue) < self.flags.count && self.flags[Int(circle.rawValue)]
+    }
+
+    /// Whether it has all circles that a store knows.
+    package func contains(allOf circles: CircleTable) -> Bool {
+        self.flags.count == circles.count && !self.flags.contains(false)
     }
 
     /// What is in both.
     package func intersection(_ other: CircleScope) -> CircleScope {
-        switch (self, other) {
-        case (.all, let scope), (let scope, .all): scope
-        case (.some(let left), .some(let right)): .some(left.intersection(right))
-        }
+        let numbers = self.flags.indices.map { CircleIndex(rawValue: UInt32($0)) }
+        return CircleScope(numbers.filter { self.contains($0) && other.contains($0) })
     }
 }
 
@@ -25,16 +37,14 @@ extension StoreTransaction {
     /// Everybody in the workspace reads the roster: whoever asks knows that the device is in it.
     /// - Complexity: O(*c* *g*) for *c* circles with *g* grants each.
     package func circles(readableBy author: ChainAuthor, founder: UserID) -> CircleScope {
-        var readable: Set<CircleIndex> = []
-        for number in 0..<UInt32(self.circles.count) {
-            let index = CircleIndex(rawValue: number)
-            let circle = self.circles[index]
-            if let rights = self.rights.rights(in: index) {
-                if circle == .roster || rights.reads(author) { readable.insert(index) }
-            } else if circle == .roster || circle.owner(founder: founder) == author.user {
-                readable.insert(index)
+        let circles = (0..<UInt32(self.circles.count)).map { CircleIndex(rawValue: $0) }
+        return CircleScope(
+            circles.filter { index in
+                let circle = self.circles[index]
+                if circle == .roster { return true }
+                if let rights = self.rights.rights(in: index) { return rights.reads(author) }
+                return circle.owner(founder: founder) == author.user
             }
-        }
-        return readable.count == self.circles.count ? .all : .some(readable)
+        )
     }
 }

@@ -159,7 +159,7 @@ extension Merge {
         while let parent = try self.parent(of: current, in: &window, &transaction) {
             let isMapped = window.forest.contains(parent)
             if !isMapped { window.forest.enter(parent) }
-            guard !window.forest.isAbove(current, parent) else { throw CircleWatch<ObjectIndex>.damage }
+            guard !window.forest.isAbove(current, parent) else { throw CycleWatch<ObjectIndex>.damage }
             window.forest.place(current, under: parent)
             if isMapped { return }
             current = parent

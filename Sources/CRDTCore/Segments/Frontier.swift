@@ -41,14 +41,14 @@ package struct Frontier: Hashable, Sendable {
         self.entries = entries.sorted()
     }
 
-    /// What a store holds now of some circles.
+    /// What a store holds now, of some circles if they are named.
     ///
     /// - Complexity: O(*n* log *n*) in the number of segments; for all circles, once after each change.
     package init(
         of transaction: inout some StoreTransaction,
-        within scope: CircleScope = .all
+        within scope: CircleScope? = nil
     ) throws(StoreError) {
-        if case .some = scope {
+        if let scope, !scope.contains(allOf: transaction.circles) {
             let whole = try Frontier(of: &transaction)
             var entries: [FrontierEntry] = []
             for entry in whole.entries {

@@ -126,8 +126,10 @@ struct ReplicaAuthor: ~Copyable {
                 closing: isHome ? plan.closed : SeenSegments(),
                 in: &transaction
             )
-            // Nothing has been written if it has run out for the first of them, and it does not between two.
-            if last == nil { return .failure(.clockExhausted) }
+            if last != nil { continue }
+            // What was written in other circles goes back with the whole.
+            guard part.circle == parts.first?.circle else { throw .unavailable("the last stamp of all has been used") }
+            return .failure(.clockExhausted)
         }
         return .success(WriteReceipt(dot: last, created: plan.created, operationCount: plan.edits.count))
     }

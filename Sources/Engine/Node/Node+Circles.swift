@@ -16,10 +16,16 @@ extension StoreTransaction {
     /// Whether a device is of the workspace: the founder's, or that of somebody whom the roster lets in.
     ///
     /// `user`: who uses this device. His other devices may come before the roster does.
-    func isMember(_ author: ChainAuthor, _ membership: Membership, own user: UserID) -> Bool {
+    private func isMember(_ author: ChainAuthor, _ membership: Membership, own user: UserID) -> Bool {
         let rights = self.circles.index(of: .roster).flatMap { self.rights.rights(in: $0) }
         guard let rights else { return author.user == membership.founder || author.user == user }
         return rights.reads(author) || author.user == user && !rights.isRemoved(author)
+    }
+
+    /// What a device may be told; nil if it is of nobody in the workspace.
+    func scope(of author: ChainAuthor, _ membership: Membership, own user: UserID) -> CircleScope? {
+        guard self.isMember(author, membership, own: user) else { return nil }
+        return self.circles(readableBy: author, founder: membership.founder)
     }
 }
 
@@ -34,17 +40,11 @@ extension DeviceBook {
         in transaction: some StoreTransaction
     ) -> (scope: CircleScope, isKnown: Bool) {
         // Where nobody has let another user in, all members are devices of one.
-        guard transaction.circles.count > 1 else { return (.all, true) }
+        guard transaction.circles.count > 1 else { return (.home, true) }
         let authors = self.entries.values.filter { $0.staticKey == key }.map(\.author)
-        let users = Set(authors.map(\.user))
-        guard users.count == 1 else { return (.some([]), false) }
-        var scope = CircleScope.all
-        for author in authors {
-            let isMember = transaction.isMember(author, membership, own: user)
-            let readable = transaction.circles(readableBy: author, founder: membership.founder)
-            scope = scope.intersection(isMember ? readable : .some([]))
-        }
-        return (scope, true)
+        guard Set(authors.map(\.user)).count == 1 else { return (.nothing, false) }
+        let scopes = authors.map { transaction.scope(of: $0, membership, own: user) ?? .nothing }
+        return (scopes.dropFirst().reduce(scopes[0]) { $0.intersection($1) }, true)
     }
 }
 

@@ -59,7 +59,7 @@ extension Node where Store: ~Copyable {
 
     private var settledConnections: [PeerConnection] {
         // Who does not read all has another state.
-        self.readyConnections.filter { $0.keys != nil && $0.session.isSettled && $0.session.scope == .all }
+        self.readyConnections.filter { $0.keys != nil && $0.session.isSettled && $0.readsAll }
     }
 
     mutating func goOnComparing() {
@@ -118,7 +118,7 @@ extension Node where Store: ~Copyable {
 
     /// A peer tells something of its state.
     mutating func compare(_ message: Message, on connection: PeerConnection) {
-        guard connection.session.scope == .all else { return }
+        guard connection.readsAll else { return }
         if case .state(let claim) = message { connection.comparison.hear(claim) }
         guard let claim = self.own.claim, claim.age == self.state.age, let value = claim.value else { return }
         do throws(StoreError) {

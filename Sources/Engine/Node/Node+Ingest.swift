@@ -29,6 +29,7 @@ extension Node where Store: ~Copyable {
             self.effects.append(.notice(.forked(device: fork.deviceName, sequence: fork.sequence)))
         }
         let others = self.readyConnections
+        let (membership, user) = (self.replica.author.membership, self.identity.user)
         var overfull: [PeerConnection] = []
         let (actions, news) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             let entries = try intake.places.map { place throws(StoreError) in
@@ -39,6 +40,8 @@ extension Node where Store: ~Copyable {
                 )
             }
             let circles = intake.places.map { transaction.progress(of: $0.segment).circle }
+            // What came may say that somebody reads it, or not any more.
+            for other in others { _ = other.refreshScope(membership, own: user, in: transaction) }
             let isDuplicate = intake.duplicateChangeCount > 0 && intake.summary.repairedChanges.isEmpty
             let actions = connection.session.stored(intake.places, sawDuplicate: isDuplicate, in: &transaction)
             let replicas = Set(entries.map(\.replica))

@@ -57,6 +57,10 @@ final class PeerConnection {
     var session: SyncSession
     /// Whose device the other side is, and who vouches for it; nil until that is known.
     var author: ChainAuthor?
+    /// Whether the other side is of somebody in the workspace, as far as is known.
+    private var isMember = true
+    /// Whether the other side may read all that is here.
+    private(set) var readsAll = false
     /// What the scope of the session was found from.
     private var scopeAge: RightsAge?
     /// How far what we lack was looked for, to ask this peer for it.
@@ -101,11 +105,13 @@ final class PeerConnection {
     /// Returns false if it may read nothing any more.
     func refreshScope(_ membership: Membership, own user: UserID, in transaction: some StoreTransaction) -> Bool {
         let age = RightsAge(of: transaction)
-        guard let author, age != self.scopeAge else { return true }
+        guard let author, age != self.scopeAge else { return self.isMember }
         self.scopeAge = age
-        let isMember = transaction.isMember(author, membership, own: user)
-        self.session.scope = isMember ? transaction.circles(readableBy: author, founder: membership.founder) : .some([])
-        return isMember
+        let scope = transaction.scope(of: author, membership, own: user)
+        self.session.scope = scope ?? .nothing
+        self.isMember = scope != nil
+        self.readsAll = scope?.contains(allOf: transaction.circles) ?? false
+        return self.isMember
     }
 
     /// Gives the other side a moment to be heard, which is longer on a slow network.

@@ -151,7 +151,7 @@ struct RunIntake {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         if introduction.user == introduction.circle.owner(founder: self.membership.founder) {
-            return self.isKnown(introduction.user, in: transaction)
+            return try self.isKnown(introduction.user, in: &transaction)
         }
         var isGranted = false
         for grant in introduction.grants {
@@ -173,10 +173,15 @@ struct RunIntake {
     }
 
     /// Whether a user is in the workspace, or was: anybody can make up users.
-    private func isKnown(_ user: UserID, in transaction: some StoreTransaction) -> Bool {
+    private func isKnown(
+        _ user: UserID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
         if user == self.membership.founder || user == self.user { return true }
         guard let roster = transaction.circles.index(of: .roster) else { return false }
-        return transaction.rights.rights(in: roster)?.hasGranted(user) ?? false
+        // What lets him in may have come just before.
+        let rights = try transaction.judgedRights(founder: self.membership.founder)
+        return rights.rights(in: roster)?.hasGranted(user) ?? false
     }
 
     /// Repairs what is needed of dropped writes from a run that is stored.

@@ -46,17 +46,15 @@ extension LocalTransaction {
     ///
     /// What is here of his edits stays; what he wrote without anybody here having it does not count.
     ///
-    /// `roles`: what is taken; all by default.
-    package mutating func unshare(
-        _ object: ObjectID,
-        with user: UserID,
-        from roles: Set<Role> = Set(Role.allCases)
-    ) throws(WriteRefusal) {
+    /// - Throws: `WriteRefusal` if the object does not show, is not shared or is below one that is, or if the user may
+    ///   not take that.
+    package mutating func unshare(_ object: ObjectID, with user: UserID) throws(WriteRefusal) {
         try self.planning { local throws(WriteRefusal) in
             guard try local.plan.isVisible(object, in: &local.state) else { throw .noSuchObject(object) }
             let circle = try local.plan.circle(of: object, in: &local.state)
             guard circle != local.plan.base else { throw .notShared(object) }
-            try local.remove(user, from: roles, in: circle)
+            if try local.plan.hasParent(object, in: circle, in: &local.state) { throw .partOfShare(object) }
+            try local.remove(user, from: Set(Role.allCases), in: circle)
         }
     }
 

@@ -89,13 +89,8 @@ extension TransactionPlan {
             guard let parent = place else { return false }
             return try self.circle(of: parent, in: &transaction) == circle
         }
-        guard self.birthplaces[object] == nil else { return false }
-        return try WriteRefusal.from { () throws(StoreError) -> Bool in
-            guard let index = try transaction.existingObjectIndex(of: object),
-                let parent = try transaction.object(index).parent
-            else { return false }
-            return try transaction.circles[transaction.object(parent).circle] == circle
-        }
+        if self.birthplaces[object] != nil { return false }
+        return try self.standsBelow(object, in: circle, in: &transaction)
     }
 
     /// Moves an object, with what is below it in its circle, to another circle: it is made there as it is now, and

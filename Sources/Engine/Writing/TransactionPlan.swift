@@ -311,7 +311,7 @@ struct TransactionPlan {
         in transaction: inout some CircleReading
     ) throws(WriteRefusal) -> Bool {
         var current: ObjectID? = object
-        var watch = CircleWatch<ObjectID>()
+        var watch = CycleWatch<ObjectID>()
         while let member = current {
             if member == ancestor { return true }
             try WriteRefusal.from { () throws(StoreError) in try watch.pass(member) }

@@ -227,7 +227,7 @@ private struct Reading {
             var above: Set<ObjectIndex> = []
             var next = try self.state.object(top).parent
             while let object = next {
-                guard above.insert(object).inserted else { throw CircleWatch<ObjectIndex>.damage }
+                guard above.insert(object).inserted else { throw CycleWatch<ObjectIndex>.damage }
                 next = try self.state.object(object).parent
             }
             self.aboveTop = above
@@ -270,7 +270,7 @@ private struct Reading {
         var open: [ObjectIndex] = [top]
         var seen: Set<ObjectIndex> = []
         while let parent = open.popLast() {
-            guard seen.insert(parent).inserted else { throw CircleWatch<ObjectIndex>.damage }
+            guard seen.insert(parent).inserted else { throw CycleWatch<ObjectIndex>.damage }
             var children = ChildPages(of: parent)
             while let (child, _) = try children.next(in: &self.state) {
                 open.append(child)

@@ -29,7 +29,7 @@ struct ScopeMembership {
                 return .elsewhere(mayHaveBeenInside: false)
             }
             var next: ObjectIndex? = index
-            var watch = CircleWatch<ObjectIndex>()
+            var watch = CycleWatch<ObjectIndex>()
             while let object = next {
                 if object == top { return .inside }
                 try watch.pass(object)

@@ -248,7 +248,7 @@ struct RestorePlan {
     /// What is put below it closes no circle.
     private func canHold(_ id: ObjectID, in state: inout some StateReading) throws -> Bool {
         guard var index = try state.visibleObject(id) else { return false }
-        var watch = CircleWatch<ObjectIndex>()
+        var watch = CycleWatch<ObjectIndex>()
         while true {
             let record = try state.object(index)
             if self.members.contains(record.id) { return false }

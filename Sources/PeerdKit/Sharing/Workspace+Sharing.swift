@@ -30,7 +30,7 @@ extension Workspace {
     ///   - role: what the person may do.
     /// - Returns: who has access now.
     /// - Throws: ``PeerdError`` with `noSuchObject`, `noSuchPerson`, `invalidArgument` below an object that is shared
-    ///   by itself or for the role of the owner, `notPermitted`, or as ``write(_:)`` does.
+    ///   by itself, for the role of the owner or with the owner, `notPermitted`, or as ``write(_:)`` does.
     @discardableResult
     public func share(_ object: ObjectID, with person: String, as role: AccessRole) async throws -> AccessReport {
         guard let role = role.role else {
@@ -40,8 +40,16 @@ extension Workspace {
                 advice: "Let the person manage it."
             )
         }
+        let known = try await self.access(to: object)
         try await self.write { transaction in
             let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
+            guard known.people.first?.person.id != user.description else {
+                throw PeerdError(
+                    .invalidArgument,
+                    "The person owns the object, and may do everything.",
+                    advice: "Name somebody else."
+                )
+            }
             _ = try transaction.translating { local throws(WriteRefusal) in
                 try local.share(object, with: user, as: role)
             }
@@ -55,12 +63,21 @@ extension Workspace {
     /// nor what he had written and not synced with this machine.
     ///
     /// - Returns: who has access now.
-    /// - Throws: ``PeerdError`` with `noSuchObject`, `noSuchPerson`, `invalidArgument` if the object is not shared,
-    ///   `notPermitted`, or as ``write(_:)`` does.
+    /// - Throws: ``PeerdError`` with `noSuchObject`, `noSuchPerson`, `invalidArgument` if the object is not shared
+    ///   by itself or the person has no access that can be taken, `notPermitted`, or as ``write(_:)`` does.
     @discardableResult
     public func unshare(_ object: ObjectID, with person: String) async throws -> AccessReport {
+        let known = try await self.access(to: object)
         try await self.write { transaction in
             let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
+            // Whoever owns it is the first, and keeps it.
+            guard known.people.dropFirst().contains(where: { $0.person.id == user.description }) else {
+                throw PeerdError(
+                    .invalidArgument,
+                    "There is nothing to take from that person: nothing was given, or the person owns the object.",
+                    advice: "See who has access."
+                )
+            }
             try transaction.translating { local throws(WriteRefusal) in try local.unshare(object, with: user) }
         }
         return try await self.access(to: object)
@@ -145,7 +162,7 @@ extension Workspace {
 extension CombinedState {
     /// The object at the root of a circle that another one of it stands below.
     fileprivate mutating func top(of index: ObjectIndex, in circle: CircleIndex) throws(StoreError) -> ObjectID {
-        var (top, watch) = (index, CircleWatch<ObjectIndex>())
+        var (top, watch) = (index, CycleWatch<ObjectIndex>())
         while let parent = try self.object(top).parent, try self.object(parent).circle == circle {
             try watch.pass(parent)
             top = parent

@@ -70,7 +70,7 @@ private struct TreeWalk {
         guard let index = try transaction.existingObjectIndex(of: last) else { return nil }
         var levels: [ChildPages] = []
         var next = index
-        var watch = CircleWatch<ObjectIndex>()
+        var watch = CycleWatch<ObjectIndex>()
         while true {
             try watch.pass(next)
             let record = try transaction.object(next)

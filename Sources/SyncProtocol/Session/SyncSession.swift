@@ -35,7 +35,7 @@ package struct SyncSession: Sendable {
     package private(set) var phase = Phase.awaitingHello
     private let isDialled: Bool
     /// The circles that the peer reads, as far as is known here; it is told of no others.
-    package var scope = CircleScope.all
+    package var scope = CircleScope.home
     let cryptography: SodiumCryptography
     /// What was stored when our hello was made, until the peer's comes, and its fingerprint.
     private var helloFrontier = Frontier()
