@@ -61,7 +61,9 @@ struct SharedSyncTests {
         }
     }
 
-    private func holds(_ text: String, in bytes: [UInt8]) -> Bool { bytes.firstRange(of: Array(text.utf8)) != nil }
+    private func holds(_ text: String, in bytes: [UInt8]) -> Bool { self.holds(Array(text.utf8), in: bytes) }
+
+    private func holds(_ part: [UInt8], in bytes: [UInt8]) -> Bool { bytes.firstRange(of: part) != nil }
 
     @Test func `somebody is sent what is shared with him, and what he writes comes back`() throws {
         let first = try self.first()
@@ -315,5 +317,28 @@ struct SharedSyncTests {
         }
         #expect(try self.titles(bob)[own] == "bob's own")
         #expect(try !self.circles(first).contains(.own(of: self.network.users[bob].user)))
+    }
+
+    @Test func `what is shared names nothing of another share that it stands below`() throws {
+        let first = try self.first()
+        let phone = try self.network.join(first, name: "phone", seed: 3)
+        let folder = try self.create(first, "folder")
+        let list = try self.create(first, "list", below: folder)
+        self.network.settle(seconds: 10)
+        let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
+        self.network.settle(seconds: 30)
+        self.network.cut(first, phone)
+        try self.share(list, first, with: UserID(bytes: Bytes32(1, 2, 3, 4)), as: .reader)
+        let task = try self.create(phone, "task", below: list)
+        self.network.healAll()
+        self.network.settle(seconds: 60)
+        #expect(try self.parent(of: task, first) == list)
+        // The task is not of the list's share, since the phone did not know of that.
+        try self.share(folder, first, with: self.network.users[ann].user, as: .reader)
+        self.network.settle(seconds: 30)
+        #expect(try self.titles(ann) == [folder: "folder", task: "task"])
+        #expect(try !self.holds(list.bytes.array, in: self.log(ann)))
+        #expect(try self.holds(folder.bytes.array, in: self.log(ann)))
+        for machine in [first, phone] { #expect(try self.parent(of: task, machine) == list) }
     }
 }

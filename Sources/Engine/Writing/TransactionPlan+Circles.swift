@@ -120,11 +120,12 @@ extension TransactionPlan {
             for name in try self.names(of: member, in: target, in: &transaction) where object.properties[name] == nil {
                 try self.append(.unset(member, name: name.text), in: target)
             }
-            if member == top {
-                try self.append(.move(member, .initial), in: target)
-            } else {
-                try self.append(.move(member, object.place), in: target)
+            // Parents come first. What stands below something else goes to the root: its readers do not know of that.
+            var place = Place.initial
+            if member != top, try self.circle(below: object.place.parent, in: &transaction) == target {
+                place = object.place
             }
+            try self.append(.move(member, place), in: target)
             try self.append(.delete(member), in: source)
             self.birthplaces[member] = target
             count += 1
