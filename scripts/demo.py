@@ -25,6 +25,7 @@ from peerd_harness import (  # noqa: E402
     end_in_order_on_sigterm,
     invite_line,
     say,
+    wait_until,
 )
 from tcp_proxy import Proxy  # noqa: E402
 
@@ -323,6 +324,45 @@ class Demo:
         for peer in self.peers:
             peer.stop()
 
+    def share(self):
+        title("a part of it is shared with another person")
+        self.laptop.start(listen=LISTEN)
+        self.ann = self.world.peer("ann-laptop")
+        line = next(word for word in self.laptop.run("invite", "ann").split() if word.startswith("peerd:2:"))
+        say(f"laptop$ peerd invite ann\n{line}")
+        self.ann.run("join", "--name", self.ann.name, line)
+        self.ann.start(listen=LISTEN, peers=[self.laptop.address])
+        country = identity("LI")
+        objects = self.laptop.objects()
+        below = {key for key, item in objects.items() if item["parent"] == country} | {country}
+        say(f"laptop$ peerd share {country} ann --write")
+        self.laptop.run("share", country, "ann", "--write")
+        wait_until(lambda: set(self.ann.objects()) == below, SETTLE_SECONDS, "ann has what is shared with her")
+        say(f"ann has {len(below)} objects of {len(objects)}, and nothing of the others")
+        self.ann.stop()
+        first, second = identity("LI-01"), identity("LI-02")
+        self.ann.run("set", first, "note=by ann, apart")
+        self.ann.run("set", second, "note=by ann, apart")
+        say("ann is cut off and edits two communes; meanwhile her access is taken back")
+        self.laptop.run("unshare", country, "ann")
+        self.laptop.run("set", first, "note=by the laptop")
+        self.ann.start(listen=LISTEN, peers=[self.laptop.address])
+        wait_until(lambda: len(self.laptop.json("rejected")) == 2, SETTLE_SECONDS, "her edits are listed")
+        notes = {key: self.laptop.json("get", key)["properties"].get("note") for key in (first, second)}
+        check(notes == {first: "by the laptop", second: None}, f"what she wrote counts: {notes}")
+        theirs = {key: self.ann.json("get", key)["properties"].get("note") for key in (first, second)}
+        check(set(theirs.values()) == {"by ann, apart"}, f"ann sees {theirs}")
+        for edit in self.laptop.run("rejected").splitlines():
+            say(f"  {edit}")
+        change = next(edit["change"] for edit in self.laptop.json("rejected") if edit["edit"]["object"] == second)
+        say(f"laptop$ peerd adopt {change}")
+        say(f"  {self.laptop.run('adopt', change).strip()}")
+        note = self.laptop.json("get", second)["properties"].get("note")
+        check(note == "by ann, apart", f"what was adopted is {note!r}")
+        say(f"ann still sees what she had and wrote; the laptop sees {notes[first]!r}, and what it has adopted")
+        for peer in (self.laptop, self.ann):
+            peer.stop()
+
 
 def run():
     began = time.monotonic()
@@ -336,6 +376,7 @@ def run():
         demo.explain(objects)
         demo.show_conflicts()
         demo.finish()
+        demo.share()
         say(f"\nbyte-equal. {demo.wire_bytes()} bytes over all links, {time.monotonic() - began:.1f} s in all.")
 
 

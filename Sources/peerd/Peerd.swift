@@ -17,6 +17,7 @@ struct Peerd: AsyncParsableCommand {
             RestoreCommand.self, UndoCommand.self, RedoCommand.self, ImportCommand.self, ExportCommand.self,
             BranchCommand.self, SnapshotCommand.self, BackupCommand.self, CompactCommand.self, EraseCommand.self,
             ErasuresCommand.self, ShareCommand.self, UnshareCommand.self, AccessCommand.self, UsersCommand.self,
+            RejectedCommand.self, AdoptCommand.self,
             DoctorCommand.self, RestampCommand.self, OpenCommand.self, SessionsCommand.self, APICommand.self,
             CompletionCommand.self,
         ]

@@ -134,6 +134,7 @@ enum SampleMessages {
             .ranges([]), .run(try self.run()), .run(continuing), .caughtUp, .stored([self.entry(300), unheld]),
             .stored([]), .credit(.max), .eagerness(true), .eagerness(false), self.probe(pointCount: 3),
             .join(self.joinRequest()), .member(introduction), .wanted([]), self.wanted(changeCount: 2), .given,
+            .ended([]), .ended([.home, .roster, .own(of: UserID(bytes: Bytes32(1, 2, 3, 4)))]),
             .state(StateClaim(frontier: self.hash, root: .zero)), self.sums, self.objects,
             .ping(nil), .ping(WallTime(milliseconds: .max)), .pong(WallTime(milliseconds: 300)),
         ]

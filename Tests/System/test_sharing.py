@@ -5,7 +5,7 @@ import secrets
 
 import pytest
 
-from peerd_harness import check, wait_until
+from peerd_harness import check, pair, wait_until
 
 
 def marker():
@@ -103,12 +103,75 @@ def test_what_is_taken_back_is_not_sent_and_what_is_written_apart_does_not_count
     check(lost not in laptop.objects() and laptop.json("get", task)["properties"]["title"] == secret, "her edits count")
     check(not holds(ann, secret), "what was written after she was removed was sent to her")
 
+    # She is told, and writes in vain no more.
+    wait_until(lambda: ann.json("access", items)["has_ended"], 30.0, "she is told")
+    check("not shared with you any more" in ann.run("access", items), "she is not told")
+    ann.refused(1, "set", task, "title=x", mentions=["may not"])
+    check(not laptop.json("access", items)["has_ended"], "the owner has access")
+
+    # It is in the log, with the reason, and may be adopted.
+    rejected = laptop.json("rejected", "--by", "ann")
+    check({edit["reason"] for edit in rejected} == {"removed"}, f"{rejected}")
+    changes = list(dict.fromkeys(edit["change"] for edit in rejected))
+    check(len(changes) == 2 and rejected[0]["edit"]["action"]["set"]["value"] == "in vain", f"{rejected}")
+    laptop.refused(2, "adopt", "0000:1", mentions=["0000:1"])
+    text = laptop.run("rejected")
+    check(changes[1][:8] in text and "the right was taken away" in text, text)
+    replica, number = changes[1].split(":")
+    check(laptop.json("adopt", f"{replica[:8]}:{number}")["adopted"] > 0, "nothing was adopted")
+    check(laptop.objects()[lost]["parent"] == items, "what was adopted is not there")
+    check(laptop.json("get", task)["properties"]["title"] == secret, "what was not adopted counts")
+    laptop.run("rm", lost)
+
     # A reader does not write, and says so.
     laptop.run("share", items, "ann")
     wait_until(lambda: ann.objects().get(task, {}).get("properties", {}).get("title") == secret, 30.0, "it is back")
     error = ann.refused(1, "set", task, "title=x")
     check("may not" in error, f"{error}")
     check(lost not in ann.objects(), "what did not count came back")
+    wait_until(lambda: not ann.json("access", items)["has_ended"], 30.0, "she reads it again")
+
+
+def test_what_is_written_while_something_is_shared_is_carried_over(world, people):
+    laptop, ann = people
+    folder = laptop.create("folder", "title=folder")
+    items = laptop.create("list", "title=list", "--parent", folder)
+    task = laptop.create("task", "title=open", "--parent", items)
+    phone = world.peer("phone")
+    pair(laptop, phone)
+    phone.start(peers=[laptop.address])
+    wait_until(lambda: task in phone.objects(), 30.0, "the phone has the list")
+    phone.stop()
+    phone.run("set", task, "title=by phone")
+    step = phone.create("task", "title=step", "--parent", items)
+    laptop.run("share", items, "ann", "--write")
+    phone.start(peers=[laptop.address])
+    wait_until(lambda: titles(ann) == {"list", "by phone", "step"}, 30.0, "what the phone wrote is shared")
+    wait_until(lambda: len(phone.objects()) == len(laptop.objects()) == 4, 30.0, "each thing is there once")
+    check(phone.objects() == laptop.objects(), "both machines show the same")
+
+    # What she writes where it was competes where it is now, until somebody writes that again.
+    ann.stop()
+    ann.run("set", task, "title=hers")
+    laptop.run("mv", task, folder)
+    ann.start(peers=[laptop.address])
+
+    def lost(peer):
+        found = [conflict for conflict in peer.json("conflicts")["properties"] if conflict["object"] == task]
+        return [loser["value"] for conflict in found for loser in conflict["losers"]]
+
+    wait_until(lambda: lost(laptop) == ["hers"], 30.0, "her edit competes")
+    check(laptop.objects()[task]["properties"]["title"] == "by phone", "it is where she does not read it any more")
+    check(ann.objects()[task]["properties"]["title"] == "hers", "she goes on where it was")
+    laptop.run("set", task, "title=done")
+    check(lost(laptop) == [] and "No conflicts" in laptop.run("conflicts"), "it competes no more")
+
+    # She places what is shared with her among her own things, and nobody else sees that.
+    own = ann.create("folder", "title=hers")
+    ann.run("mv", items, own)
+    check(ann.objects()[items]["parent"] == own, "it is where she has put it")
+    check(laptop.objects()[items]["parent"] == folder, "it is where it was for others")
+    check(not holds(laptop, own) and not holds(laptop, bytes.fromhex(own.replace("-", "")).hex()), "her id is there")
 
 
 def test_somebody_who_is_removed_is_refused(people):

@@ -7,6 +7,9 @@ package struct CircleOverlay: Sendable {
     package private(set) var hidden: Set<ObjectIndex> = []
     /// The objects at the root of another circle than home that home has a place for.
     package private(set) var placed: Set<ObjectIndex> = []
+    /// The objects that show, and of which something may have been left behind in another circle: another one with
+    /// their id shows there, or they were moved to where they show several times.
+    private(set) var contested: Set<ObjectIndex> = []
     /// Behind the last commit of which all changes have been looked at; nil if nothing has.
     private var place: ChangePlace?
 
@@ -47,7 +50,18 @@ package struct CircleOverlay: Sendable {
     ) throws(StoreError) {
         var ids: Set<ObjectID> = []
         for object in objects { ids.insert(try rows.look(at: object) { $0.id }) }
-        for id in ids { try self.judge(id, in: &rows) }
+        for id in ids {
+            try self.judge(id, in: &rows)
+            let objects = try rows.objects(of: id)
+            for object in objects {
+                var isContested = false
+                if objects.count > 1, !self.hidden.contains(object), try rows.look(at: object, { $0.isVisible }) {
+                    isContested = objects.contains { self.hidden.contains($0) }
+                    if !isContested { isContested = try rows.creationPoints(of: object).count > 1 }
+                }
+                if isContested { self.contested.insert(object) } else { self.contested.remove(object) }
+            }
+        }
     }
 
     private mutating func judge(_ id: ObjectID, in state: inout some CircleReading) throws(StoreError) {
@@ -67,8 +81,9 @@ extension CircleReading {
     ///
     /// A circle says nothing of others to its readers, so where it shows among other things is said in home.
     mutating func homePlace(of record: ObjectRecord) throws(StoreError) -> (parent: ObjectIndex?, position: Position)? {
-        guard record.circle != .home, record.parent == nil,
-            let home = try self.existingObjectIndex(of: record.id, in: .home)
+        let base = self.circles.base
+        guard record.circle != base, record.parent == nil,
+            let home = try self.existingObjectIndex(of: record.id, in: base)
         else { return nil }
         let place = try self.object(home)
         return place.parent == nil && place.position == .initial ? nil : (place.parent, place.position)
@@ -76,12 +91,18 @@ extension CircleReading {
 }
 
 extension StoreTransaction {
-    /// The object that shows for an id to who reads all circles; else the one that was created last.
-    package mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
-        guard self.circles.count > 1 else { return try self.existingObjectIndex(of: id, in: .home) }
+    /// What shows otherwise to who reads all circles, by now.
+    mutating func currentOverlay() throws(StoreError) -> CircleOverlay {
         var overlay = self.overlay
         try overlay.update(in: &self)
         self.overlay = overlay
+        return overlay
+    }
+
+    /// The object that shows for an id to who reads all circles; else the one that was created last.
+    package mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
+        guard self.circles.count > 1 else { return try self.existingObjectIndex(of: id, in: .home) }
+        let overlay = try self.currentOverlay()
         let objects = try self.objects(of: id)
         for object in objects where !overlay.hidden.contains(object) {
             if try self.object(object).isVisible { return object }

@@ -23,15 +23,15 @@ extension CircleReading {
     /// Which of the objects with one id shows to who reads all circles; nil if none does.
     ///
     /// What lives comes before what only shows because of something below it, and what was created before what is only
-    /// referred to, which shows in home alone. Of several that live one does not show if it was moved: the creator of
-    /// another one has deleted it, and that one's creator has not been deleted it later in turn. Of the rest the one in
-    /// home shows, then one whose creator the id belongs to, so that nobody takes the place of what others have by a
-    /// copy, and then that in the circle with the lowest bytes. So whoever reads the same of them sees the same.
+    /// referred to, which shows in the base (`CircleTable.base`) alone. Of several that live one does not show if it
+    /// was moved: the creator of another one has deleted it, and that one's creator has not had it deleted later in
+    /// turn. Of the rest the one in the base shows, then one whose creator the id belongs to, so that nobody takes the
+    /// place of what others have by a copy, and then that in the circle with the lowest bytes.
     mutating func choice(of objects: [ObjectIndex]) throws(StoreError) -> ObjectIndex? {
         var candidates: [Candidate] = []
         for object in objects {
             let record = try self.object(object)
-            guard record.isVisible, record.creation != nil || record.circle == .home else { continue }
+            guard record.isVisible, record.creation != nil || record.circle == self.circles.base else { continue }
             candidates.append(Candidate(object: object, record: record))
         }
         guard candidates.count > 1 else { return candidates.first?.object }
@@ -67,9 +67,8 @@ extension CircleReading {
     /// Whether what stands below an object that is hidden stands below the one that shows in its place: not if somebody
     /// else made a copy of that.
     mutating func leadsOn(_ hidden: ObjectIndex, to shown: ObjectIndex) throws(StoreError) -> Bool {
-        if try self.object(hidden).circle == .home { return true }
-        guard let mover = self.creator(of: try self.object(shown)) else { return false }
-        return try self.deleters(of: hidden)[mover] != nil
+        if try self.object(hidden).circle == self.circles.base { return true }
+        return try self.wasMoved(hidden, to: shown)
     }
 
     /// The last one that was created of some objects; nil if none was.
@@ -82,7 +81,7 @@ extension CircleReading {
         return created.max { self.isCreated($0, before: $1) }?.object
     }
 
-    private func creator(of record: ObjectRecord) -> UserID? {
+    func creator(of record: ObjectRecord) -> UserID? {
         record.creation.flatMap { self.segment($0.write.segment).introduction?.user }
     }
 
@@ -92,7 +91,8 @@ extension CircleReading {
     }
 
     private func precedes(_ left: Candidate, _ right: Candidate) -> Bool {
-        if left.circle == .home || right.circle == .home { return left.circle == .home }
+        let base = self.circles.base
+        if left.circle == base || right.circle == base { return left.circle == base }
         let isGiven = [left, right].map { candidate in
             self.creator(of: candidate.record).map { candidate.record.id.isGiven(by: $0) } ?? false
         }

@@ -62,10 +62,7 @@ package struct HistoryState<Rows: StoreTransaction>: CircleReading {
     /// What shows otherwise to who reads all circles.
     mutating func overlay() throws(StoreError) -> CircleOverlay {
         guard self.isPresent else { return try CircleOverlay(in: &self, shown: self.visibleObjects()) }
-        var overlay = self.rows.overlay
-        try overlay.update(in: &self.rows)
-        self.rows.overlay = overlay
-        return overlay
+        return try self.rows.currentOverlay()
     }
 
     package mutating func existingNameIndex(of name: String) throws(StoreError) -> NameIndex? {

@@ -29,6 +29,11 @@ package struct Existence: Hashable, Sendable {
         return first.touched > first.removed || self.others.contains { $0.touched > $0.removed }
     }
 
+    /// Whether a removal covers a write.
+    package func hasRemoved(_ write: WriteReference) -> Bool {
+        self.entries.contains { $0.segment == write.segment && $0.removed >= write.ordinal }
+    }
+
     /// All entries, in the order in which the segments first touched the object here.
     package var entries: [Entry] {
         self.first.map { [$0] + self.others } ?? []

@@ -26,6 +26,11 @@ package struct CausalContext: Sendable {
 }
 
 extension StoreTransaction {
+    /// What the author of a write had seen.
+    package mutating func authorContext(of write: WriteReference) throws(StoreError) -> CausalContext {
+        CausalContext(seen: try self.context(at: write.point), author: write.segment, ordinal: write.ordinal)
+    }
+
     /// The stored changes of a replica with a sequence, one for each fork there, on its first segments.
     ///
     /// Sequence 0 is the beginning of the chain.

@@ -29,7 +29,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var replicaNumbers = KeyNumbers<ReplicaID>()
     private var firstSegments: [SegmentIndex] = []
     private var lastSegments: [SegmentIndex] = []
-    package private(set) var circles = CircleTable()
+    package var circles = CircleTable()
     private var names: [String] = []
     private var nameNumbers = KeyNumbers<ExactText>()
     private var objectNumbers = KeyNumbers<CircledObjectID>()

@@ -30,10 +30,10 @@ extension Edit {
 
 extension RightEnds {
     /// How far all edits count.
-    var least: UInt64 { self.writer }
+    package var least: UInt64 { self.writer }
 
     /// Whether an edit counts in a change with a sequence.
-    func allow(_ edit: Edit, at sequence: UInt64) -> Bool {
+    package func allow(_ edit: Edit, at sequence: UInt64) -> Bool {
         edit.need.map { sequence <= self.end(of: $0) } ?? true
     }
 
@@ -55,5 +55,21 @@ extension RightEnds {
             note(former.end(writing: name.text), self.end(writing: name.text))
         }
         return ranges
+    }
+}
+
+extension StoreTransaction {
+    /// What of an applied change has no effect for want of a right, by what is settled.
+    package mutating func rejectedEdits(of change: SegmentPoint) throws(StoreError) -> [Edit] {
+        guard let ends = self.rights.limits(of: change.segment),
+            change.sequence <= self.progress(of: change.segment).appliedSequence
+        else { return [] }
+        let run = try self.change(at: change)
+        var edits: [Edit] = []
+        for operation in run.operations[run.changes[0].operationRange] {
+            guard let edit = try? run.edit(operation), !ends.allow(edit, at: change.sequence) else { continue }
+            edits.append(edit)
+        }
+        return edits
     }
 }

@@ -40,6 +40,7 @@ extension ReplicaAuthor {
         self.state.nextErasure = try transaction.nextErasure()
         self.state.hasErasures = try !transaction.erasures(after: nil).isEmpty
         self.state.holdsErasedBytes = try transaction.fact(NodeFact.erasedBytes) != nil
+        self.state.ended = try transaction.endedCircles()
         self.state.missesContent = try !transaction.isComplete()
     }
 }

@@ -29,10 +29,12 @@ extension ReplicaAuthor {
     func refusal(of part: CircleEdits, in transaction: some NodeTransaction) -> WriteRefusal? {
         let rights = transaction.circles.index(of: part.circle).flatMap { transaction.rights.rights(in: $0) }
         if rights == nil, self.owns(part.circle) { return nil }
+        let hasEnded = self.state.ended.contains(part.circle)
         var known: [RightNeed: Bool] = [:]
         for edit in part.edits {
             guard let need = self.need(of: edit, in: part.circle) else { continue }
-            let isAllowed = known[need] ?? self.author.flatMap { rights?.allows(need, to: $0) } ?? false
+            var isAllowed = known[need] ?? self.author.flatMap { rights?.allows(need, to: $0) } ?? false
+            if hasEnded { isAllowed = false }
             known[need] = isAllowed
             if !isAllowed { return .notPermitted(need, edit.object) }
         }

@@ -51,6 +51,7 @@ struct ReplicaAuthor: ~Copyable {
         self.state.deferred = merge.deferred
         if merge.summary.notedErasureCount > 0 { self.state.hasErasures = true }
         self.state.missesContent = try !transaction.isComplete()
+        if transaction.circles.count > 1 { self.state.mayHaveLeft = true }
         if merge.summary.missingCount > 0 || !merge.summary.repairedChanges.isEmpty { self.state.contentAge += 1 }
         // With any change, a branch may have gone on.
         if self.state.hasBarredErasures, merge.summary.storedChangeCount > 0 { self.state.hasErasures = true }
@@ -78,7 +79,8 @@ struct ReplicaAuthor: ~Copyable {
         return result
     }
 
-    private mutating func perform(
+    /// Writes what a local caller wants.
+    mutating func perform(
         _ wanted: WriteRequest.Content,
         on branch: BranchID?,
         as action: ActionContext,

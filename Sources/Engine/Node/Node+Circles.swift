@@ -1,4 +1,4 @@
-internal import CRDTCore
+package import CRDTCore
 internal import PeerCrypto
 internal import SyncProtocol
 
@@ -60,6 +60,63 @@ extension Node where Store: ~Copyable {
         } catch {
             self.note(error)
         }
+    }
+}
+
+/// Shares that have ended: who is removed from a circle is sent nothing of it any more, not even that. So the owner's
+/// machines tell him beside the log. It is no statement, and turns no verdict: it spares him writes that nobody counts.
+extension Node where Store: ~Copyable {
+    /// Keeps which circles of a user this one does not read any more, by the word of a machine of that user.
+    mutating func noteEnded(_ circles: [Circle], by owner: UserID) {
+        let told = Set(circles.filter { $0.isOwned(by: owner) })
+        let known = self.state.ended
+        let ended = known.filter { !$0.isOwned(by: owner) }.union(told)
+        guard ended != known else { return }
+        do throws(StoreError) {
+            try self.replica.transaction {
+                (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
+                // What is not here needs no memory.
+                let kept = ended.filter { transaction.circles.index(of: $0) != nil }
+                if kept == author.state.ended { return }
+                try transaction.setEndedCircles(kept)
+                author.state.ended = kept
+            }
+        } catch {
+            self.note(error)
+        }
+    }
+}
+
+extension StoreTransaction {
+    /// The circles that a user has made, that he has given somebody something in, and that this one does not read now.
+    func circlesEnded(for author: ChainAuthor, by owner: UserID) -> [Circle] {
+        let circles = (0..<UInt32(self.circles.count)).map { CircleIndex(rawValue: $0) }.filter { index in
+            guard self.circles[index].isOwned(by: owner), let rights = self.rights.rights(in: index) else {
+                return false
+            }
+            return rights.hasGranted(author.user) && !rights.reads(author)
+        }
+        return circles.prefix(MessageLimits.endedCircleCountMax).map { self.circles[$0] }
+    }
+}
+
+extension NodeTransaction {
+    /// The circles that their owners' machines say this user does not read any more.
+    package mutating func endedCircles() throws(StoreError) -> Set<Circle> {
+        var reader = ByteReader(try self.fact(NodeFact.ended) ?? [])
+        var circles: Set<Circle> = []
+        while reader.remaining > 0, let circle = try? Circle(decoding: &reader) { circles.insert(circle) }
+        return circles
+    }
+
+    fileprivate mutating func setEndedCircles(_ circles: Set<Circle>) throws(StoreError) {
+        let entries = circles.map { circle in
+            var bytes: [UInt8] = []
+            circle.encode(to: &bytes)
+            return bytes
+        }
+        let bytes = entries.sorted { $0.lexicographicallyPrecedes($1) }.flatMap(\.self)
+        try self.setFact(NodeFact.ended, bytes.isEmpty ? nil : bytes)
     }
 }
 

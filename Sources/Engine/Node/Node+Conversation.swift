@@ -96,6 +96,12 @@ extension Node where Store: ~Copyable {
             guard self.connections[connection.id] === connection else { return }
         case .state, .sums, .objects:
             if connection.keys != nil { self.compare(message, on: connection) }
+        case .ended(let circles):
+            connection.endedMessageCount += 1
+            guard connection.endedMessageCount <= MessageLimits.endedMessageCountMax else {
+                return self.violation(connection, "too many messages about what has ended")
+            }
+            if let user = connection.author?.user { self.noteEnded(circles, by: user) }
         default: break
         }
         do throws(StoreError) {

@@ -9,6 +9,7 @@ enum NodeTimer: CaseIterable {
     case catchUp
     case erasing
     case completion
+    case carrying
     case comparison
     case dial
     case beacon
@@ -28,6 +29,7 @@ extension Node where Store: ~Copyable {
         case .catchUp: self.catchUpDeadline
         case .erasing: self.erasingDeadline
         case .completion: self.completionDeadline
+        case .carrying: self.carryingDeadline
         case .comparison: self.comparisonDeadline
         case .dial: self.nextDialTime
         case .beacon: self.configuration.discovers ? self.timers.beacon : nil
@@ -45,6 +47,7 @@ extension Node where Store: ~Copyable {
         case .catchUp: self.catchUp()
         case .erasing: self.goOnErasing()
         case .completion: self.goOnCompleting()
+        case .carrying: self.carryOver()
         case .comparison: self.goOnComparing()
         case .dial: self.dialWhoeverIsDue()
         case .beacon: self.sendBeacon()

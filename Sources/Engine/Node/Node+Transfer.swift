@@ -24,6 +24,14 @@ extension Node where Store: ~Copyable {
                         removed.append(connection)
                         continue
                     }
+                    // More than that is told in the next session.
+                    if let ended = connection.ended, ended != connection.toldEnded,
+                        connection.toldEndedCount < MessageLimits.endedMessageCountMax
+                    {
+                        connection.toldEnded = ended
+                        connection.toldEndedCount += 1
+                        outgoing.append((connection, connection.link.seal(.ended(ended), now: now)))
+                    }
                     var byteCount = connection.unsentByteCount
                     while byteCount < TransferLimits.unsentByteCountMax,
                         let next = try connection.session.next(after: last, own: device, in: &transaction)

@@ -24,6 +24,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
     /// What the settled state comes to, beside that of others.
     var own = OwnState()
     var held = HeldChanges()
+    var carrying = CarryingOver()
     var timers = TimerTable()
     package internal(set) var storeFailure: StoreError?
     var counters = NodeCounters()
@@ -143,6 +144,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
             let applied = WallTime(milliseconds: transaction.latestAppliedStamp.milliseconds)
             start.latestShown = max(now.wall, applied, try transaction.latestShown())
             try transaction.setLatestShown(start.latestShown)
+            try transaction.setReader(author.identity.user)
             try author.open(configuration, epoch: epoch, in: &transaction)
             start.admissions.paired = try PairedDevice.all(in: &transaction, at: now)
             start.admissions.invites = try OpenInvite.all(in: &transaction, at: now)
@@ -194,6 +196,8 @@ package enum NodeFact {
     static let erasures = "erasures"
     /// What other devices have said that they have stored.
     static let acknowledgements = "acknowledgements"
+    /// The circles that their owners' machines say this user does not read any more.
+    static let ended = "ended"
     /// Something was erased since the files of the store were last written anew.
     static let erasedBytes = "erased-bytes"
 }

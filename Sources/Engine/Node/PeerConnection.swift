@@ -79,6 +79,14 @@ final class PeerConnection {
         case ready(PeerKeys)
     }
 
+    /// The circles of our user that the peer's does not read any more; nil where nothing is to be said of that.
+    private(set) var ended: [Circle]?
+    /// What it was told of them.
+    var toldEnded: [Circle]?
+    var toldEndedCount = 0
+    /// How often it has told us of such circles of its own.
+    var endedMessageCount = 0
+
     init(
         id: ConnectionID,
         isDialled: Bool,
@@ -111,6 +119,7 @@ final class PeerConnection {
         self.session.scope = scope ?? .nothing
         self.isMember = scope != nil
         self.readsAll = scope?.contains(allOf: transaction.circles) ?? false
+        if author.user != user { self.ended = transaction.circlesEnded(for: author, by: user) }
         return self.isMember
     }
 

@@ -52,6 +52,10 @@ struct ReplicaState {
     var holdsErasedBytes = false
     /// Whether writes are here of which only a hash is, and that are needed; see `Node+Completion`.
     var missesContent = false
+    /// The circles that their owners' machines say this user does not read any more.
+    var ended: Set<Circle> = []
+    /// Whether something may have been left behind in another circle since it was looked for.
+    var mayHaveLeft = false
     /// Rises with each transaction.
     var age = 0
     /// Rises whenever a dropped write comes into force, or the content of one comes: then all peers are asked anew.

@@ -149,11 +149,11 @@ extension TransactionPlan {
 
     /// The edits by the circles that they are made in.
     ///
-    /// What was left for another circle comes last, and home: so whoever takes one after the other back sees what was
-    /// there in each step.
+    /// What was left for another circle comes last, and the base: so whoever takes one after the other back sees what
+    /// was there in each step.
     ///
-    /// What stands at the root of a circle is placed among other things by home, where it does not live: a circle says
-    /// nothing of others to its readers.
+    /// What stands at the root of a circle is placed among other things by the base, where it does not live: a circle
+    /// says nothing of others to its readers.
     func parts(in transaction: inout some CircleReading) throws(WriteRefusal) -> [CircleEdits] {
         if self.birthplaces.isEmpty, self.circles.isEmpty, transaction.circles.count == 1 {
             return [CircleEdits(circle: .home, edits: self.edits)]
@@ -184,7 +184,6 @@ extension TransactionPlan {
             if above == circle {
                 add(edit, in: circle)
             } else {
-                guard self.base == .home else { throw .notPermitted(.role(.writer), object) }
                 if try self.standsBelow(object, in: circle, in: &transaction) {
                     add(.move(object, .initial), in: circle)
                 }
@@ -192,7 +191,7 @@ extension TransactionPlan {
                 add(.delete(object), in: self.base)
             }
         }
-        if let home = order.firstIndex(of: .home) { order.append(order.remove(at: home)) }
+        if let base = order.firstIndex(of: self.base) { order.append(order.remove(at: base)) }
         order = order.filter { !self.left.contains($0) } + order.filter { self.left.contains($0) }
         return order.map { CircleEdits(circle: $0, edits: parts[$0] ?? []) }
     }

@@ -158,6 +158,16 @@ struct TransactionPlan {
         }
         if let parent { try self.requireVisible(parent, in: &transaction) }
         let position = try self.position(of: object, before: sibling, under: parent, in: &transaction)
+        try self.place(object, under: parent, at: position, in: &transaction)
+    }
+
+    /// Puts an object that shows below a parent that shows, in whose circle it goes over if that is another.
+    mutating func place(
+        _ object: ObjectID,
+        under parent: ObjectID?,
+        at position: Position,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) {
         let target = try self.circle(below: parent, in: &transaction)
         if try self.leavesCircle(object, for: target, in: &transaction) {
             try self.transfer(object, to: target, in: &transaction)

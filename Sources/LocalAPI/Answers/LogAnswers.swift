@@ -15,7 +15,7 @@ package struct LogEntryAnswer: SparseAnswer {
     package var stored: StoredOperation?
 
     package enum Status: String, CaseIterable, Sendable {
-        case effective, superseded, conflict, held, waiting, unmerged, unread
+        case effective, superseded, conflict, held, waiting, unmerged, unread, rejected
         case withoutEffect = "without_effect"
     }
 

@@ -23,6 +23,8 @@ package struct AccessAnswer: Answer {
     /// The object that is shared: itself, or one above it; nil if only the owner has access.
     package var shared: String?
     package var access: [Entry]
+    /// Whether the owner's machines say that this user has no access any more.
+    package var hasEnded: Bool
 
     package struct Entry: Answer {
         package var user: PersonAnswer
@@ -35,8 +37,44 @@ package struct AccessAnswer: Answer {
 
     init(_ report: AccessReport, of object: ObjectID) {
         (self.object, self.shared) = (object.description, report.shared?.description)
+        self.hasEnded = report.hasEnded
         self.access = report.people.map { access in
             Entry(user: PersonAnswer(access.person), role: Word(Role(rawValue: access.role.rawValue) ?? .read))
         }
     }
+}
+
+/// An edit that counts nowhere.
+package struct RejectedEditAnswer: Answer {
+    package var edit: LogEntryAnswer
+    package var change: String
+    package var user: PersonAnswer
+    package var reason: Word<Reason>
+
+    package enum Reason: String, CaseIterable, Sendable {
+        case removed
+        case machineRemoved = "machine_removed"
+        case lessGranted = "less_granted"
+        case notGranted = "not_granted"
+    }
+
+    init(_ edit: RejectedEdit) {
+        (self.edit, self.change) = (LogEntryAnswer(edit.entry), edit.change)
+        self.user = PersonAnswer(edit.person)
+        self.reason = Word(rawValue: edit.reason.rawValue.replacing(" ", with: "_"))
+    }
+}
+
+package struct RejectedPageAnswer: Answer {
+    package var edits: [RejectedEditAnswer]
+    package var next: String?
+
+    init(_ page: RejectedPage) {
+        (self.edits, self.next) = (page.edits.map { RejectedEditAnswer($0) }, page.next?.text)
+    }
+}
+
+/// How many edits were made of some that were rejected.
+package struct AdoptionAnswer: Answer {
+    package var adopted: Int
 }

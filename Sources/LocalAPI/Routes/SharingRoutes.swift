@@ -22,7 +22,23 @@ struct SharingRoutes: Sendable {
                 let report = try await self.workspace.unshare(object, with: request.parameters[1])
                 return AccessAnswer(report, of: object)
             },
+            Route(.GET, "/api/rejected", query: .only(["user", "limit", "after"])) { request in
+                let page = try await self.workspace.rejectedPage(
+                    by: try request.head.query.one("user"),
+                    after: try request.head.query.after(in: "rejected edits") { RejectedPlace($0) },
+                    limit: try request.head.query.limit
+                )
+                return RejectedPageAnswer(page)
+            },
+            Route(.POST, "/api/adopt") { try await self.adopt($0) },
         ]
+    }
+
+    private func adopt(_ request: Request) async throws -> AdoptionAnswer {
+        let members = try Members(try await request.json(), of: "The body")
+        let change = try members.requiredText("change")
+        try members.requireNoOthers()
+        return AdoptionAnswer(adopted: try await self.workspace.adopt(change))
     }
 
     private func remove(_ request: Request) async throws -> Response {

@@ -4,14 +4,16 @@ public import Foundation
 /// Concurrent writes to one property, or concurrent moves or creations of one object.
 ///
 /// One of them is in force, the same on all machines. The others are kept until a machine that has seen them writes
-/// again. Writes with the same content as the one in force are not in conflict with it. A conflict of creations lasts
+/// again. What somebody wrote to an object without knowing that it was moved into or out of a share is among them, too.
+/// Writes with the same content as the one in force are not in conflict with it. A conflict of creations lasts
 /// as long as the object, because its type and its kind cannot be changed.
 public struct Conflict: Hashable, Sendable, Codable {
     /// The id of the object.
     public let object: ObjectID
     /// The part of the object that the writes are about.
     public let subject: Subject
-    /// The version in force; nil if each of the moves would put the object below itself.
+    /// The version in force; nil if each of the moves would put the object below itself, or if all was written where
+    /// the object was before it was shared.
     public let winner: Version?
     /// The other versions, the latest first.
     public let losers: [Version]

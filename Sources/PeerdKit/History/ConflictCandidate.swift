@@ -14,6 +14,12 @@ package enum ConflictCandidate: Hashable {
         }
     }
 
+    init(_ left: LeftWrite) {
+        self =
+            left.name == .place
+            ? .place(left.shown) : .property(RegisterKey(object: left.shown, name: left.name))
+    }
+
     func subject(in transaction: inout some StoreTransaction) throws(StoreError) -> Conflict.Subject {
         switch self {
         case .property(let key): .property(try transaction.name(key.name))
@@ -29,6 +35,18 @@ extension StoreTransaction {
         var candidates = try self.conflictedRegisters().map { ConflictCandidate.property($0.0) }
         candidates += try self.objectsWithDifferentCreations().map { .creation($0) }
         candidates += try self.objectsWithOpenMoves().map { .place($0) }
+        let contested = try self.contestedObjects()
+        if contested.isEmpty { return candidates }
+        // What is in conflict where an object was moved from competes where it is now.
+        let elsewhere = Set(contested.flatMap(\.departed))
+        candidates.removeAll { elsewhere.contains($0.object) }
+        var known = Set(candidates)
+        for object in contested {
+            for left in try object.writes(in: &self) {
+                let candidate = ConflictCandidate(left)
+                if known.insert(candidate).inserted { candidates.append(candidate) }
+            }
+        }
         return candidates
     }
 
@@ -36,16 +54,20 @@ extension StoreTransaction {
     package mutating func versions(
         of candidate: ConflictCandidate
     ) throws(StoreError) -> (winner: WriteReference?, others: [WriteReference])? {
+        let left = try self.leftWrites(behind: candidate.object)
+            .filter { ConflictCandidate($0) == candidate }
+            .map(\.write)
         switch candidate {
         case .property(let key):
-            guard let register = try self.register(key), register.conflictCount > 0 else { return nil }
-            return (register.winner, try self.conflicts(at: key))
+            let register = try self.register(key)
+            let conflicts = (register?.conflictCount ?? 0) > 0 ? try self.conflicts(at: key) : []
+            return conflicts.isEmpty && left.isEmpty ? nil : (register?.winner, conflicts + left)
         case .creation(let object): return try self.concurrentCreations(of: object)
         case .place(let object):
             let open = try self.openMoves(of: object)
-            guard open.count > 1 else { return nil }
             let winner = try self.moveInForce(of: object)?.write
-            return (winner, open.filter { $0 != winner })
+            let others = (open.count > 1 ? open.filter { $0 != winner } : []) + left
+            return others.isEmpty ? nil : (winner, others)
         }
     }
 
@@ -63,9 +85,5 @@ extension StoreTransaction {
             if !(try self.authorContext(of: write).covers(counting)) { others.append(write) }
         }
         return (counting, others)
-    }
-
-    private mutating func authorContext(of write: WriteReference) throws(StoreError) -> CausalContext {
-        CausalContext(seen: try self.context(at: write.point), author: write.segment, ordinal: write.ordinal)
     }
 }

@@ -72,9 +72,11 @@ extension ChainEnd {
     ) throws(StoreError) -> [ChainEnd] {
         var merge = Merge(now: SystemClock.now().wall, founder: founder)
         let waits = try merge.waits(in: &transaction)
+        let rights = try transaction.judgedRights(founder: founder)
         var ends: [ChainEnd] = []
         for segment in transaction.segmentIndices {
             var end = ChainEnd(of: segment, in: transaction)
+            end.limits = rights.limits(of: segment)
             if case .held? = waits[segment] { end.isHeld = true }
             ends.append(end)
         }

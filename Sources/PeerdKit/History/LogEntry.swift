@@ -124,6 +124,8 @@ public enum OperationStatus: String, Hashable, Sendable, Codable {
     case conflict
     /// The operation is a move that would have closed a cycle.
     case withoutEffect = "without effect"
+    /// The author had no right to do that, so it counts nowhere.
+    case rejected
     /// The operation is on a branch, and the main timeline has not taken it in.
     case unmerged
     /// The operation is stamped too far in the future, and is applied when that time comes.
@@ -137,7 +139,7 @@ public enum OperationStatus: String, Hashable, Sendable, Codable {
     public var isEffective: Bool {
         switch self {
         case .effective, .superseded, .conflict, .withoutEffect, .unread: true
-        case .unmerged, .held, .waiting: false
+        case .rejected, .unmerged, .held, .waiting: false
         }
     }
 }

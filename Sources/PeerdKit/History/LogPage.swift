@@ -99,6 +99,7 @@ extension Workspace {
         var reading = LogPageReading(
             device: self.identity.device,
             held: held,
+            rights: try transaction.judgedRights(founder: self.identity.founder),
             after: place,
             newestFirst: newestFirst,
             limit: limit,
@@ -117,6 +118,7 @@ extension Workspace {
 private struct LogPageReading {
     let device: DeviceID
     let held: Set<SegmentIndex>
+    let rights: RightsTable
     let after: LogPlace?
     let newestFirst: Bool
     let limit: Int
@@ -302,7 +304,11 @@ private struct LoadedChange {
         else { throw StoreError.damaged("change \(sequence) of replica \(place.replica) is missing from the log") }
         let record = transaction.segment(segment)
         (self.place, self.newestFirst, self.run, self.header) = (place, reading.newestFirst, run, header)
-        self.verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: reading.held.contains(segment))
+        self.verdicts = LogVerdicts(
+            appliedSequence: record.appliedSequence,
+            isHeld: reading.held.contains(segment),
+            limits: reading.rights.limits(of: segment)
+        )
         self.stamp = sequence <= record.appliedSequence ? place.stamp : header.stamp
         self.replica = record.id
         self.author = Author(record.introduction, of: reading.device)

@@ -9,6 +9,8 @@ struct ChainEnd: Hashable, Sendable {
     var appliedSequence: UInt64
     /// Whether what is not applied waits for its time, and not for other changes.
     var isHeld = false
+    /// How far it counts; nil if all of it does.
+    var limits: RightEnds?
 
     init(of index: SegmentIndex, in transaction: borrowing some StoreTransaction) {
         let record = transaction.segment(index)
@@ -56,7 +58,11 @@ struct LogReader: Sendable {
         }
         let record = transaction.segment(self.chain.index)
         if self.nextSequence == self.chain.firstSequence { try self.begin(record, in: &transaction) }
-        let verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: self.chain.isHeld)
+        let verdicts = LogVerdicts(
+            appliedSequence: record.appliedSequence,
+            isHeld: self.chain.isHeld,
+            limits: self.chain.limits
+        )
         var entries: [LogEntry] = []
         for change in run.changes where !self.isAtEnd {
             let place = SegmentPoint(segment: self.chain.index, sequence: self.nextSequence)

@@ -4,6 +4,8 @@ internal import CRDTCore
 struct LogVerdicts {
     let appliedSequence: UInt64
     let isHeld: Bool
+    /// How far the stretch counts; nil if all of it does.
+    let limits: RightEnds?
 
     /// An operation of a change, and what became of it.
     typealias Judged = (write: WriteReference, edit: Edit, status: OperationStatus)
@@ -46,6 +48,7 @@ struct LogVerdicts {
         in transaction: inout some StoreTransaction
     ) throws -> OperationStatus {
         guard write.sequence <= self.appliedSequence else { return self.isHeld ? .held : .waiting }
+        if let limits, !limits.allow(edit, at: write.sequence) { return .rejected }
         let countedSequence = transaction.progress(of: write.segment).countedSequence
         if write.sequence > countedSequence, edit.object != nil { return .unmerged }
         switch edit {

@@ -56,6 +56,8 @@ public struct AccessReport: Hashable, Sendable, Codable {
     public let shared: ObjectID?
     /// The people who have access, the owner first, the others by their names.
     public let people: [PersonAccess]
+    /// Tells whether the owner's machines say that you have no access any more: what is here stays, and nothing comes.
+    public let hasEnded: Bool
 }
 
 /// The people of a workspace, as one state of a store knows them.

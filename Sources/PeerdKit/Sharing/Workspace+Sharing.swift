@@ -127,7 +127,8 @@ extension Workspace {
             return AccessReport(
                 shared: isShared ? try state.top(of: index, in: number) : nil,
                 people: [PersonAccess(person: people.person(owner), role: .owner)]
-                    + others.sorted { ($0.person.name, $0.person.id) < ($1.person.name, $1.person.id) }
+                    + others.sorted { ($0.person.name, $0.person.id) < ($1.person.name, $1.person.id) },
+                hasEnded: try transaction.endedCircles().contains(circle)
             )
         }
     }

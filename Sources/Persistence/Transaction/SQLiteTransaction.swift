@@ -201,6 +201,19 @@ package final class SQLiteTransaction: NodeTransaction {
         try self.statements[.setFact].run(name, value)
     }
 
+    private static let readerFact = "reader"
+
+    package func setReader(_ user: UserID) throws(StoreError) {
+        guard self.segments.circles.reader != user else { return }
+        try self.setFact(Self.readerFact, user.bytes.array)
+        self.segments.circles.reader = user
+    }
+
+    /// Reads whose store it is.
+    func loadReader() throws(StoreError) {
+        self.segments.circles.reader = try self.fact(Self.readerFact).flatMap { Bytes32($0) }.map { UserID(bytes: $0) }
+    }
+
     package func clearDerivedState() throws(StoreError) {
         self.registers.removeAll()
         self.versions.removeAll()

@@ -10,7 +10,7 @@ struct SegmentTable {
     private var originals: [Int: SegmentRecord] = [:]
     private var storedCount = 0
     /// The circles of the segments.
-    private(set) var circles = CircleTable()
+    var circles = CircleTable()
     private var storedCircleCount = 1
     /// Until a segment changes.
     var frontier: Frontier?

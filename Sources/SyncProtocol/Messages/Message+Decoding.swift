@@ -43,6 +43,12 @@ extension Message {
             for _ in 0..<SettledDigest.groupCount { sums.append(try reader.bigEndian()) }
             self = .sums(StateSums(frontier: frontier, sums: sums))
         case .objects: self = .objects(try StateObjects(decoding: &reader))
+        case .ended:
+            var circles: [Circle] = []
+            for _ in 0..<(try reader.count(atMost: MessageLimits.endedCircleCountMax)) {
+                circles.append(try Circle(decoding: &reader))
+            }
+            self = .ended(circles)
         case .ping: self = .ping(try reader.wallTime())
         case .pong: self = .pong(try reader.wallTime())
         }

@@ -29,6 +29,7 @@ extension Message {
         case .state: .state
         case .sums: .sums
         case .objects: .objects
+        case .ended: .ended
         case .ping: .ping
         case .pong: .pong
         }
@@ -56,6 +57,9 @@ extension Message {
                 content.change.encode(to: &bytes)
                 content.places.encode(to: &bytes)
             }
+        case .ended(let circles):
+            bytes.appendVarint(UInt64(circles.count))
+            for circle in circles { circle.encode(to: &bytes) }
         case .stored(let entries):
             bytes.appendVarint(UInt64(entries.count))
             for entry in entries { entry.encode(to: &bytes) }

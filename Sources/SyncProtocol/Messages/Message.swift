@@ -34,6 +34,9 @@ package enum Message: Hashable, Sendable {
     case sums(StateSums)
     /// The objects of the groups that differ.
     case objects(StateObjects)
+    /// The circles of the sender's user that the receiver's user was given something in and does not read any more, as
+    /// far as the sender knows; they replace those of an earlier message.
+    case ended([Circle])
     /// The sender's wall clock; nil if it does not know the time (`Hello.wallTime`).
     case ping(WallTime?)
     case pong(WallTime?)

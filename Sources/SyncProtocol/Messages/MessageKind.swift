@@ -20,6 +20,7 @@ package enum MessageKind: UInt8, CaseIterable {
     case state = 16
     case sums = 17
     case objects = 18
+    case ended = 19
 }
 
 /// Every size and count of messages, by name.
@@ -45,6 +46,10 @@ package enum MessageLimits {
     package static let listedGroupCountMax = 16
     /// Objects of all groups in one message.
     package static let listedObjectCountMax = 8192
+    /// Circles in one message about those that have ended.
+    package static let endedCircleCountMax = 1024
+    /// Such messages in one session, each of which may be a write to the disk.
+    package static let endedMessageCountMax = 256
     /// Ranges of operations of each.
     package static let wantedRangeCountMax = 16
     /// Points of one probe.
@@ -68,6 +73,7 @@ package enum MessageLimits {
         case .objects:
             Bytes32.byteCount + 1 + 2 * self.listedGroupCountMax + 2
                 + self.listedObjectCountMax * (Bytes16.byteCount + 8)
+        case .ended: 2 + self.endedCircleCountMax * (1 + Bytes32.byteCount + Bytes16.byteCount)
         case .wanted:
             2 + self.wantedChangeCountMax
                 * (Bytes16.byteCount + 10 + Bytes32.byteCount + 1 + self.wantedRangeCountMax * 6)

@@ -107,3 +107,41 @@ struct UsersCommand: AsyncParsableCommand {
         try await self.options.work(mayWrite: true) { try await $0.removeUser(person) }
     }
 }
+
+struct RejectedCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "rejected",
+        abstract: "List edits that count nowhere, because their authors had no right to make them.",
+        discussion: """
+            What somebody wrote after a right was taken from him, or on a machine that was apart then, is in the log \
+            of every machine that has it, and in the state of none. "peerd adopt" makes edits of your own of it.
+            """,
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Option(help: "Only what this person wrote: the name, or the first 4 or more digits of his id.")
+    var by: String?
+
+    func run() async throws { try await self.options.work { try await $0.rejected(by: self.by) } }
+}
+
+struct AdoptCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "adopt",
+        abstract: "Make edits of your own of what was rejected.",
+        discussion: """
+            All that was rejected of a transaction is written anew, as far as it still can be done: what is gone by \
+            now stays so.
+            """,
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: ArgumentHelp("What \"peerd rejected\" prints first of a line.", valueName: "change"))
+    var changes: [String]
+
+    func run() async throws { try await self.options.work(mayWrite: true) { try await $0.adopt(self.changes) } }
+}

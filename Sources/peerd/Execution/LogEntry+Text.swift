@@ -14,8 +14,8 @@ extension LogEntryAnswer {
           status     effective; superseded by an author who had seen it; conflict: lost against a concurrent write or \
         move ("conflicts" lists those that differ from the winner); without_effect: a move that would close a cycle; \
         held: stamped in the future; waiting: for changes it had seen; unmerged: on a branch, and not merged into \
-        the main timeline; unread: of a kind unknown to this version. What is held, waiting or unmerged is no part of \
-        the state
+        the main timeline; unread: of a kind unknown to this version; rejected: its author had no right to do that \
+        ("rejected" lists why). What is held, waiting, unmerged or rejected is no part of the state
           stored     what else the log has of it, with these members; what it has not is missing:
             replica    id of the replica that wrote it (32 hex digits)
             sequence   number of its change in the replica's chain, from 1

@@ -44,7 +44,11 @@ extension ConflictLine {
         guard let conflict else { return lines }
         let isCreation = conflict.about.known == .creation
         lines.append("  \(conflict.property ?? (isCreation ? "created" : "moved"))")
-        if let winner = conflict.winner { lines.append("    in force  \(winner.text)") }
+        if let winner = conflict.winner {
+            lines.append("    in force  \(winner.text)")
+        } else if conflict.property != nil {
+            lines.append("    in force  (nothing)")
+        }
         for loser in conflict.losers { lines.append("    lost      \(loser.text)") }
         if isCreation {
             lines.append("    Type and kind cannot be changed. Keep the object, or remove it and create another one.")

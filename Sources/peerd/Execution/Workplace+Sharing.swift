@@ -26,6 +26,9 @@ extension Workplace {
         if let shared = report.shared, shared != report.object {
             try self.output.line("It is shared with \(shared), which it is below.")
         }
+        if report.hasEnded {
+            try self.output.line("It is not shared with you any more: what is here stays, and nothing comes.")
+        }
         try self.output.table(report.access.map { [$0.user.text, $0.role.known?.rawValue ?? "?", $0.user.id] })
     }
 
@@ -39,6 +42,56 @@ extension Workplace {
         try await self.caller.send(APIRequest(.delete, "api", "users", person))
         if !self.output.isJSON {
             try self.output.line("Removed \(person); machines that hear of it refuse that person's machines.")
+        }
+    }
+}
+
+// MARK: - What counts nowhere
+
+extension Workplace {
+    func rejected(by person: String?) async throws {
+        var all: [RejectedEditAnswer] = []
+        var place: String?
+        repeat {
+            let query = [("user", person), ("after", place)]
+            let request = APIRequest(.get, "api", "rejected", query: query)
+            let page: RejectedPageAnswer = try await self.caller.answer(request)
+            all += page.edits
+            place = page.next
+        } while place != nil
+        if self.output.isJSON { return try self.output.json(all) }
+        if all.isEmpty { return try self.output.line("Nothing was rejected.") }
+        for edit in all { try self.output.line(edit.text) }
+    }
+
+    func adopt(_ changes: [String]) async throws {
+        var count = 0
+        for change in changes {
+            let answer: AdoptionAnswer = try await self.caller.answer(
+                APIRequest(.post, "api", "adopt", body: ["change": .string(change)])
+            )
+            count += answer.adopted
+        }
+        if self.output.isJSON { return try self.output.json(JSON.object(["adopted": .int(Int64(count))])) }
+        try self.output.line("Adopted \(count) \(count == 1 ? "edit" : "edits").")
+    }
+}
+
+extension RejectedEditAnswer {
+    /// One line for people.
+    fileprivate var text: String {
+        let parts = self.change.split(separator: ":")
+        let change = "\(parts.first?.prefix(8) ?? ""):\(parts.last ?? "")"
+        let what = self.edit.action.text(self.edit.object ?? "")
+        return "\(change)  \(PlainText.time(self.edit.timeMs))  \(self.user.name)  \(what)  [\(self.why)]"
+    }
+
+    private var why: String {
+        switch self.reason.known {
+        case .removed: "the right was taken away"
+        case .machineRemoved: "the machine was removed"
+        case .lessGranted: "may do less than that"
+        case .notGranted, nil: "has no right"
         }
     }
 }

@@ -14,6 +14,7 @@ const STATUS = {
   waiting: ["waiting", "warning", "It needs changes that are not here yet."],
   without_effect: ["no effect", "warning", "This move would have closed a cycle."],
   unmerged: ["on a branch", "warning", "It is on a branch that has not been merged."],
+  rejected: ["rejected", "warning", "Its author had no right to do this; it counts nowhere."],
   unread: ["unreadable", "warning", "It was written by a newer version of peerd."],
 };
 

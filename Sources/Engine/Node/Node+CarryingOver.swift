@@ -1,0 +1,274 @@
+internal import CRDTCore
+
+/// What this device knows of what its user wrote in another circle than it belongs to.
+struct CarryingOver {
+    /// When to look again, if there is a reason to, in monotonic milliseconds.
+    fileprivate var next: UInt64 = 0
+    /// Since when there is something to be carried over that this device wrote, and that others did.
+    private var ownSince: UInt64?
+    private var otherSince: UInt64?
+    /// What was tried: it is tried again when it, or what anybody may write, has changed.
+    fileprivate var tried: [ObjectIndex: Attempt] = [:]
+
+    /// When the first of it is due.
+    fileprivate var due: UInt64? {
+        [self.ownSince.map { $0 + Self.ownPatience }, self.otherSince.map { $0 + Self.otherPatience }]
+            .compactMap(\.self).min()
+    }
+
+    /// Those of some pieces that are due, and not too many.
+    fileprivate mutating func take(_ pieces: [LeftPiece], at now: UInt64, isAlone: Bool) -> [LeftPiece] {
+        let (own, others) = (pieces.filter(\.isByThisDevice), pieces.filter { !$0.isByThisDevice })
+        var due: [LeftPiece] = []
+        if isAlone || self.ownSince.map({ $0 + Self.ownPatience <= now }) ?? false { due += own }
+        if self.otherSince.map({ $0 + Self.otherPatience <= now }) ?? false { due += others }
+        due = Array(due.prefix(Self.pieceCountMax))
+        self.ownSince = own.isEmpty ? nil : self.ownSince ?? now
+        self.otherSince = others.isEmpty ? nil : self.otherSince ?? now
+        return due
+    }
+
+    fileprivate struct Attempt: Equatable {
+        var existence: Existence
+        var rightsRevision: Int
+    }
+
+    /// How long a device waits with what it wrote itself, while it is in a session: more may come that decides.
+    fileprivate static let ownPatience: UInt64 = 1_000
+    /// How long it leaves to another one what that has written.
+    fileprivate static let otherPatience: UInt64 = 15_000
+    /// Pieces that one transaction carries over.
+    fileprivate static let pieceCountMax = 256
+    /// Objects and properties that are looked at per millisecond of waiting.
+    fileprivate static let costPerMillisecond = 20
+}
+
+/// Something that this user wrote in the circle that an object was in, while it was moved to another one.
+private struct LeftPiece {
+    /// What is left in that circle, and its circle.
+    var object: ObjectIndex
+    var id: ObjectID
+    /// What shows in its place, or in that of its parent.
+    var shown: ObjectIndex
+    var circle: Circle
+    /// What is written again.
+    var edits: [Edit]
+    /// Whether nobody else has a part in what lives there.
+    var isOwn: Bool
+    /// Whether this device wrote any of it.
+    var isByThisDevice: Bool
+    var attempt: CarryingOver.Attempt
+
+    /// Whether the object was put elsewhere.
+    var isMoved: Bool { self.edits.contains { $0.kind == .move } }
+
+    /// Its values alone.
+    var values: LeftPiece {
+        var piece = self
+        piece.edits.removeAll { $0.kind == .move }
+        piece.isOwn = false
+        return piece
+    }
+
+    /// All but its values.
+    var rest: LeftPiece {
+        var piece = self
+        piece.edits.removeAll { $0.kind != .move }
+        return piece
+    }
+}
+
+/// Carrying over what was left behind: what this user wrote to an object, or put below it, while it was moved to
+/// another circle, is written again where the object is now, and what lives on where it was is deleted, unless others
+/// have written there too.
+///
+/// A device carries over what it wrote itself, a moment after both are here; what other devices of its user wrote only
+/// if those do not. If two do it at once, both write the same.
+extension Node where Store: ~Copyable {
+    /// When to look for what was left behind; nil if there is no reason to.
+    var carryingDeadline: UInt64? {
+        if self.state.mayHaveLeft { return self.carrying.next }
+        return self.carrying.due.map { max(self.carrying.next, $0) }
+    }
+
+    /// Looks for what was left behind, and carries some of it over.
+    mutating func carryOver() {
+        let now = self.now.monotonicMilliseconds
+        do throws(StoreError) {
+            self.replica.author.state.mayHaveLeft = false
+            let (known, user, device) = (self.carrying.tried, self.identity.user, self.identity.device)
+            let (found, cost) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                try transaction.piecesLeft(by: user, on: device)
+            }
+            self.carrying.next = now + UInt64(clamping: cost / CarryingOver.costPerMillisecond)
+            // What is left no more needs no memory.
+            let left = Set(found.map(\.object))
+            self.carrying.tried = known.filter { left.contains($0.key) }
+            let new = found.filter { known[$0.object] != $0.attempt }
+            let due = self.carrying.take(new, at: now, isAlone: self.readyConnections.isEmpty)
+            guard !due.isEmpty else { return }
+            for piece in due { self.carrying.tried[piece.object] = piece.attempt }
+            var refused: Set<ObjectIndex> = []
+            try self.replica.transaction {
+                (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
+                // What is put into another circle goes there with all that was written to it.
+                for piece in due.contains(where: \.isMoved) ? new : due {
+                    if try !author.carryOver(piece.values, in: &transaction) { refused.insert(piece.object) }
+                }
+                // Where values may not be written, nothing else is done: they stay where they are.
+                for piece in due where (piece.isMoved || piece.isOwn) && !refused.contains(piece.object) {
+                    _ = try author.carryOver(piece.rest, in: &transaction)
+                }
+            }
+            self.pumpAll()
+        } catch {
+            self.replica.author.state.mayHaveLeft = true
+            self.carrying.next = now + ConnectionTimes.backoffMax
+            self.note(error)
+        }
+    }
+}
+
+extension ReplicaAuthor {
+    /// Writes again what was left behind, if this user may write it: by a change whose program is named so that
+    /// nobody's undo takes it for the last thing he did.
+    ///
+    /// Returns false if he may not, or if it is too large for a transaction: it stays where it is.
+    fileprivate mutating func carryOver(
+        _ piece: LeftPiece,
+        in transaction: inout some NodeTransaction
+    ) throws(StoreError) -> Bool {
+        // Another piece may have brought it elsewhere.
+        guard try transaction.look(at: piece.object, { $0.existence }) == piece.attempt.existence,
+            try transaction.existingObjectIndex(of: transaction.object(piece.shown).id) == piece.shown
+        else { return false }
+        let content = WriteRequest.Content.body { local throws(WriteRefusal) in try local.carryOver(piece) }
+        let result = try self.perform(content, on: nil, as: ActionContext(label: LeftWrite.label), in: &transaction)
+        switch result {
+        case .success: return true
+        case .failure(.store(let error)) where error != .compacted: throw error
+        case .failure: return false
+        }
+    }
+}
+
+extension LocalTransaction {
+    fileprivate mutating func carryOver(_ piece: LeftPiece) throws(WriteRefusal) {
+        try self.planning { local throws(WriteRefusal) in
+            for edit in piece.edits {
+                switch edit {
+                case .set(let object, let name, let value): try local.plan.set(object, name: name, value: value)
+                case .unset(let object, let name): try local.plan.unset(object, name: name)
+                case .move(let object, let place): try local.carryOver(object, to: place)
+                default: break
+                }
+            }
+            guard piece.isOwn, local.plan.birthplaces[piece.id] != piece.circle else { return }
+            try local.plan.append(.delete(piece.id), in: piece.circle)
+        }
+    }
+
+    /// Puts an object where it was put, if that is there and not below it.
+    private mutating func carryOver(_ object: ObjectID, to place: Place) throws(WriteRefusal) {
+        guard try self.canStand(object, below: place.parent) else { return }
+        try self.plan.place(object, under: place.parent, at: place.position, in: &self.state)
+    }
+}
+
+extension StoreTransaction {
+    /// What a user wrote, on this device or another one, in circles that the objects were moved from meanwhile.
+    ///
+    /// - Returns: the pieces, and how many objects and properties were looked at.
+    fileprivate mutating func piecesLeft(
+        by user: UserID,
+        on device: DeviceID
+    ) throws(StoreError) -> (found: [LeftPiece], cost: Int) {
+        var (found, cost): ([LeftPiece], Int) = ([], 0)
+        for left in try self.contestedObjects() {
+            for object in left.departed {
+                cost += try 1 + self.registers(of: object).count
+                if let piece = try self.pieceLeft(on: object, of: left, by: user, on: device) { found.append(piece) }
+                for child in try self.visibleChildren(of: object, after: nil, limit: .max) {
+                    cost += 1
+                    guard let move = try left.move(of: child, below: object, in: &self),
+                        self.segment(move.segment).introduction?.user == user,
+                        var piece = try self.pieceLeft(of: child, by: move, below: left.shown)
+                    else { continue }
+                    piece.isByThisDevice = self.segment(move.segment).device == device
+                    found.append(piece)
+                }
+            }
+        }
+        return (found, cost)
+    }
+
+    /// What a user wrote to an object that was moved.
+    private mutating func pieceLeft(
+        on object: ObjectIndex,
+        of left: LeftBehind,
+        by user: UserID,
+        on device: DeviceID
+    ) throws(StoreError) -> LeftPiece? {
+        let shown = left.shown
+        let record = try self.object(object)
+        let isOwn = try left.isLeft(object, by: user, in: &self)
+        // Which of several places counts, where it was moved several times at once, is nobody's to say.
+        let isTwice = try self.isAlive(elsewhereThan: [object, shown])
+        let writes = try left.writes(on: object, in: &self).filter { left in
+            left.isInForce && self.segment(left.write.segment).introduction?.user == user
+                && !(isTwice && left.name == .place)
+        }
+        guard isOwn || !writes.isEmpty else { return nil }
+        let living = record.existence.entries.filter { $0.touched > $0.removed }.map(\.segment)
+        var edits: [Edit] = []
+        for left in writes {
+            if let edit = try self.edit(left.write) { edits.append(edit) }
+        }
+        return LeftPiece(
+            object: object,
+            id: record.id,
+            shown: shown,
+            circle: self.circles[record.circle],
+            edits: edits,
+            isOwn: isOwn,
+            isByThisDevice: (writes.map(\.write.segment) + living).contains { self.segment($0).device == device },
+            attempt: .init(existence: record.existence, rightsRevision: self.rights.revision)
+        )
+    }
+
+    /// Whether objects with the id of the first of some live in further circles.
+    private mutating func isAlive(elsewhereThan known: [ObjectIndex]) throws(StoreError) -> Bool {
+        for object in try self.objects(of: self.object(known[0]).id) where !known.contains(object) {
+            if try self.isAlive(object) { return true }
+        }
+        return false
+    }
+
+    /// What a user put below an object that was moved, if he has not taken it away again from where that is now.
+    private mutating func pieceLeft(
+        of child: ObjectIndex,
+        by move: WriteReference,
+        below shown: ObjectIndex
+    ) throws(StoreError) -> LeftPiece? {
+        let (record, parent) = (try self.object(child), try self.object(shown))
+        guard try self.existingObjectIndex(of: record.id) == child, parent.circle != record.circle,
+            try !self.isAlive(elsewhereThan: [child]),
+            let user = self.segment(move.segment).introduction?.user
+        else { return nil }
+        if let former = try self.existingObjectIndex(of: record.id, in: parent.circle),
+            let deletion = try self.deleters(of: former)[user], deletion >= move.stamp
+        {
+            return nil
+        }
+        return LeftPiece(
+            object: child,
+            id: record.id,
+            shown: shown,
+            circle: self.circles[record.circle],
+            edits: [.move(record.id, Place(parent: parent.id, position: record.position))],
+            isOwn: false,
+            isByThisDevice: false,
+            attempt: .init(existence: record.existence, rightsRevision: self.rights.revision)
+        )
+    }
+}
