@@ -223,6 +223,56 @@ struct LeftBehindTests {
         }
     }
 
+    @Test func `what another machine put below something that left a share leaves it too`() throws {
+        let first = try self.people.first()
+        let phone = try self.network.join(first, name: "phone", seed: 3)
+        let share = try self.people.create(first, 1)
+        let folder = try self.people.create(first, 2, below: share)
+        let inside = try self.people.create(first, 3, below: folder)
+        let own = try self.people.create(first, 4)
+        let drawer = try self.people.create(first, 5)
+        self.network.settle(seconds: 10)
+        let ann = try self.network.join(first, name: "ann's", person: "ann", seed: 4)
+        try self.people.share(share, first, with: ann)
+        self.network.settle(seconds: 30)
+        self.network.cut(first, phone)
+        self.network.cut(phone, ann)
+        let child = try self.people.create(phone, 6, below: folder)
+        try self.network.write(phone, .set(inside, name: "title", value: .int(30)))
+        try self.network.write(phone, .delete(inside))
+        try self.network.write(phone, .move(drawer, parent: folder, before: nil))
+        try self.network.write(first, .move(folder, parent: own, before: nil))
+        self.network.healAll()
+        self.network.settle(seconds: 60)
+        for machine in [first, phone] {
+            let shown = try self.people.shown(machine)
+            #expect(shown[child] == .init(title: 6, parent: folder))
+            #expect(shown[drawer] == .init(title: 5, parent: folder))
+            // It was deleted and moved at once, so it stays, with what was written to it.
+            #expect(shown[inside] == .init(title: 30, parent: folder))
+            for object in [folder, inside, child, drawer] {
+                #expect(try self.people.circles(of: object, machine) == [.home])
+            }
+        }
+        #expect(try self.people.shown(ann) == [share: .init(title: 1)])
+    }
+
+    @Test func `a folder of one's own is deleted, and not what others share below it`() throws {
+        let first = try self.people.first()
+        let list = try self.people.create(first, 1)
+        let ann = try self.network.join(first, name: "ann's", person: "ann", seed: 4)
+        try self.people.share(list, first, with: ann)
+        self.network.settle(seconds: 30)
+        let folder = try self.people.create(ann, 2)
+        let note = try self.people.create(ann, 3, below: folder)
+        try self.network.write(ann, .move(list, parent: folder, before: nil))
+        try self.network.write(ann, .delete(folder))
+        self.network.settle(seconds: 30)
+        #expect(try self.people.shown(ann) == [list: .init(title: 1)])
+        #expect(try self.people.shown(first) == [list: .init(title: 1)])
+        #expect(try self.people.shown(ann)[note] == nil)
+    }
+
     @Test func `what is undone of what was carried over stays undone`() throws {
         let first = try self.people.first()
         let phone = try self.network.join(first, name: "phone", seed: 3)

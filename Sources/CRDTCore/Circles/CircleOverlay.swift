@@ -8,7 +8,7 @@ package struct CircleOverlay: Sendable {
     /// The objects at the root of another circle than home that home has a place for.
     package private(set) var placed: Set<ObjectIndex> = []
     /// The objects that show, and of which something may have been left behind in another circle: another one with
-    /// their id shows there, or they were moved to where they show several times.
+    /// their id shows there, they were moved to where they show several times, or several have deleted them there.
     private(set) var contested: Set<ObjectIndex> = []
     /// Behind the last commit of which all changes have been looked at; nil if nothing has.
     private var place: ChangePlace?
@@ -58,6 +58,9 @@ package struct CircleOverlay: Sendable {
                 if objects.count > 1, !self.hidden.contains(object), try rows.look(at: object, { $0.isVisible }) {
                     isContested = objects.contains { self.hidden.contains($0) }
                     if !isContested { isContested = try rows.creationPoints(of: object).count > 1 }
+                    for other in objects where other != object && !isContested {
+                        isContested = Set(try rows.deletions(of: other).map(\.segment)).count > 1
+                    }
                 }
                 if isContested { self.contested.insert(object) } else { self.contested.remove(object) }
             }

@@ -8,9 +8,15 @@ package protocol CircleReading: StateReading {
     mutating func isAlive(_ object: ObjectIndex) throws(StoreError) -> Bool
     /// The users of whom a deletion of an object counts, each with the stamp of the last one.
     mutating func deleters(of object: ObjectIndex) throws(StoreError) -> [UserID: Stamp]
+    /// Where an object stands by its circle alone; nil for the root.
+    mutating func parentInCircle(of object: ObjectIndex) throws(StoreError) -> ObjectIndex?
 }
 
 extension CircleReading {
+    package mutating func parentInCircle(of object: ObjectIndex) throws(StoreError) -> ObjectIndex? {
+        try self.object(object).parent
+    }
+
     package mutating func objects(of id: ObjectID) throws(StoreError) -> [ObjectIndex] {
         var found: [ObjectIndex] = []
         for circle in 0..<UInt32(self.circles.count) {

@@ -161,6 +161,10 @@ extension CombinedState {
         return record
     }
 
+    package mutating func parentInCircle(of object: ObjectIndex) throws(StoreError) -> ObjectIndex? {
+        try self.state.object(object).parent
+    }
+
     package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
         if !self.isSingle, let mount = try self.mounts()[index] { return mount }
         return try self.state.parent(of: index)

@@ -255,10 +255,14 @@ extension StoreTransaction {
             try !self.isAlive(elsewhereThan: [child]),
             let user = self.segment(move.segment).introduction?.user
         else { return nil }
-        if let former = try self.existingObjectIndex(of: record.id, in: parent.circle),
-            let deletion = try self.deleters(of: former)[user], deletion >= move.stamp
-        {
-            return nil
+        if let former = try self.existingObjectIndex(of: record.id, in: parent.circle), let creation = record.creation {
+            let deletions = try self.deletions(of: former).filter {
+                self.segment($0.segment).introduction?.user == user && $0.stamp >= creation.write.stamp
+            }
+            // That by which it came here is none.
+            let device = self.segment(creation.write.segment).device
+            let arrival = deletions.filter { self.segment($0.segment).device == device }.min { $0.stamp < $1.stamp }
+            if deletions.contains(where: { $0 != arrival && $0.stamp >= move.stamp }) { return nil }
         }
         return LeftPiece(
             object: child,

@@ -31,7 +31,10 @@ extension LocalTransaction {
                 switch edit {
                 case .set(_, let name, let value): try local.plan.set(object, name: name, value: value)
                 case .unset(_, let name): try local.plan.unset(object, name: name)
-                case .delete: try local.plan.deleteAlone(object)
+                case .delete:
+                    // What was moved to another circle stays there.
+                    guard try local.plan.circle(of: object, in: &local.state) == circle else { continue }
+                    try local.plan.deleteAlone(object)
                 case .move(_, let place):
                     if created.contains(object) { continue }
                     guard try local.canStand(object, below: place.parent) else { continue }

@@ -258,6 +258,7 @@ struct TransactionPlan {
     ) throws(WriteRefusal) {
         try self.requireVisible(object, in: &transaction)
         for member in try self.subtree(of: object, in: &transaction) where !self.deleted.contains(member) {
+            if member != object, try self.isMountedByOthers(member, below: object, in: &transaction) { continue }
             try self.append(.delete(member))
             self.deleted.insert(member)
             self.living.remove(member)
