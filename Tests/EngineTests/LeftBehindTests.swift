@@ -273,7 +273,7 @@ struct LeftBehindTests {
         #expect(try self.people.shown(ann)[note] == nil)
     }
 
-    @Test func `what is undone of what was carried over stays undone`() throws {
+    @Test func `what is moved away after it was carried over stays away`() throws {
         let first = try self.people.first()
         let phone = try self.network.join(first, name: "phone", seed: 3)
         let list = try self.people.create(first, 1)

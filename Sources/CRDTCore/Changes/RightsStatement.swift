@@ -199,6 +199,13 @@ package enum Circle: Hashable, Sendable {
     /// The circle in which a user has what is his alone, if he does not read home.
     package static func own(of user: UserID) -> Circle { .shared(owner: user, nonce: Bytes16(high: 0, low: 0)) }
 
+    /// Whether what is of it stays when a user deletes something of another circle above it: somebody else shares it,
+    /// and where it stands is that user's alone.
+    package func outlives(_ above: Circle, deletedBy user: UserID) -> Bool {
+        guard case .shared = self, !self.isOwned(by: user) else { return false }
+        return self != above
+    }
+
     /// Appends the canonical bytes.
     package func encode(to bytes: inout [UInt8]) {
         switch self {

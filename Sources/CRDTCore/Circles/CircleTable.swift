@@ -16,19 +16,14 @@ package struct CircleIndex: RawRepresentable, Hashable, Comparable, Sendable {
 package struct CircleTable: Sendable {
     private var circles: [Circle] = [.home]
     private var numbers: [Circle: CircleIndex] = [:]
-    /// Whether anything of home is here.
-    private var hasHome = false
-    /// The user whose store it is; nil if that was not said.
-    package var reader: UserID?
+    /// The user whose store it is, if he does not own the workspace; nil for its owner.
+    package var guest: UserID?
 
     package init() {}
 
     /// The circle where its user puts what is at the root, and places what others share with him: home, or his own one
-    /// if nothing of home is here.
-    package var base: CircleIndex {
-        guard !self.hasHome, let reader = self.reader else { return .home }
-        return self.index(of: .own(of: reader)) ?? .home
-    }
+    /// if he is a guest.
+    package var base: CircleIndex { self.guest.flatMap { self.index(of: .own(of: $0)) } ?? .home }
 
     package var count: Int { self.circles.count }
 
@@ -49,10 +44,7 @@ package struct CircleTable: Sendable {
 
     /// The number of the circle that a chain belongs to, which is a new one if it is the first chain there.
     package mutating func take(_ introduction: Introduction?) -> CircleIndex {
-        guard let circle = introduction?.circle, circle != .home else {
-            self.hasHome = true
-            return .home
-        }
+        guard let circle = introduction?.circle, circle != .home else { return .home }
         if let index = self.numbers[circle] { return index }
         let index = CircleIndex(rawValue: UInt32(self.circles.count))
         self.circles.append(circle)

@@ -14,7 +14,9 @@ package struct LeftWrite: Hashable, Sendable {
     package var isInForce: Bool
 
     /// What changes that carry over name as the program that made them.
-    package static let label = "sync"
+    ///
+    /// No program calls itself that, so nobody's undo takes them for what he did last.
+    package static let label = "peerd: carried over"
 }
 
 extension CircleReading {
@@ -57,6 +59,12 @@ package struct LeftBehind {
     private var creations: [ObjectIndex: Set<SegmentPoint>] = [:]
     private var deletions: [ObjectIndex: [DeviceID: [WriteReference]]] = [:]
     private var departures: [ObjectIndex: Departure] = [:]
+
+    /// How many creations and deletions were read.
+    package var rowCount: Int {
+        self.creations.values.reduce(0) { $0 + $1.count }
+            + self.deletions.values.reduce(0) { count, byDevice in byDevice.values.reduce(count) { $0 + $1.count } }
+    }
 
     /// Why what was written to an object in another circle matters where it shows.
     private enum Departure {

@@ -29,7 +29,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var replicaNumbers = KeyNumbers<ReplicaID>()
     private var firstSegments: [SegmentIndex] = []
     private var lastSegments: [SegmentIndex] = []
-    package var circles = CircleTable()
+    package private(set) var circles = CircleTable()
     private var names: [String] = []
     private var nameNumbers = KeyNumbers<ExactText>()
     private var objectNumbers = KeyNumbers<CircledObjectID>()
@@ -54,6 +54,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package var forks = ForkIndex()
     package var knownFrontier: Frontier?
     package var overlay = CircleOverlay()
+    package mutating func setGuest(_ user: UserID?) { self.circles.guest = user }
+
     /// What the owner of the store keeps beside the log; it is put back with it.
     package var beside: (any Sendable)?
 

@@ -39,7 +39,7 @@ struct CarryingOver {
     fileprivate static let otherPatience: UInt64 = 15_000
     /// Pieces that one transaction carries over.
     fileprivate static let pieceCountMax = 256
-    /// Objects and properties that are looked at per millisecond of waiting.
+    /// Objects, and rows of them, that are looked at per millisecond of waiting.
     fileprivate static let costPerMillisecond = 20
 }
 
@@ -93,10 +93,10 @@ extension Node where Store: ~Copyable {
 
     /// Looks for what was left behind, and carries some of it over.
     mutating func carryOver() {
-        let now = self.now.monotonicMilliseconds
+        let (now, known) = (self.now.monotonicMilliseconds, self.carrying.tried)
         do throws(StoreError) {
             self.replica.author.state.mayHaveLeft = false
-            let (known, user, device) = (self.carrying.tried, self.identity.user, self.identity.device)
+            let (user, device) = (self.identity.user, self.identity.device)
             let (found, cost) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 try transaction.piecesLeft(by: user, on: device)
             }
@@ -122,6 +122,8 @@ extension Node where Store: ~Copyable {
             }
             self.pumpAll()
         } catch {
+            // Nothing of it was written, so nothing was tried.
+            self.carrying.tried = known
             self.replica.author.state.mayHaveLeft = true
             self.carrying.next = now + ConnectionTimes.backoffMax
             self.note(error)
@@ -178,13 +180,14 @@ extension LocalTransaction {
 extension StoreTransaction {
     /// What a user wrote, on this device or another one, in circles that the objects were moved from meanwhile.
     ///
-    /// - Returns: the pieces, and how many objects and properties were looked at.
+    /// - Returns: the pieces, and how many objects, properties, creations and deletions were looked at.
     fileprivate mutating func piecesLeft(
         by user: UserID,
         on device: DeviceID
     ) throws(StoreError) -> (found: [LeftPiece], cost: Int) {
         var (found, cost): ([LeftPiece], Int) = ([], 0)
         for left in try self.contestedObjects() {
+            cost += left.rowCount
             for object in left.departed {
                 cost += try 1 + self.registers(of: object).count
                 if let piece = try self.pieceLeft(on: object, of: left, by: user, on: device) { found.append(piece) }

@@ -28,8 +28,6 @@ extension MemoryTransaction: NodeTransaction {
 
     package mutating func setFact(_ name: String, _ value: [UInt8]?) { self.update { $0.facts[name] = value } }
 
-    package mutating func setReader(_ user: UserID) { self.circles.reader = user }
-
     package mutating func pairedDevices() -> [PairedDeviceRecord] { self.rows.devices }
 
     package mutating func setPairedDevices(_ devices: [PairedDeviceRecord]) { self.update { $0.devices = devices } }

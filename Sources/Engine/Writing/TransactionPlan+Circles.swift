@@ -93,19 +93,6 @@ extension TransactionPlan {
         return try self.standsBelow(object, in: circle, in: &transaction)
     }
 
-    /// Whether an object is of a circle that somebody else owns, below one of another circle: where it stands there is
-    /// this user's alone, and it is not deleted with that.
-    func isMountedByOthers(
-        _ object: ObjectID,
-        below top: ObjectID,
-        in transaction: inout some CircleReading
-    ) throws(WriteRefusal) -> Bool {
-        guard transaction.circles.count > 1 else { return false }
-        let circle = try self.circle(of: object, in: &transaction)
-        guard case .shared = circle, !circle.isOwned(by: self.user) else { return false }
-        return try circle != self.circle(of: top, in: &transaction)
-    }
-
     /// Moves an object, with what is below it in its circle, to another circle: it is made there as it is now, and
     /// deleted here.
     ///

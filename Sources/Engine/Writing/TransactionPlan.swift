@@ -257,8 +257,9 @@ struct TransactionPlan {
         in transaction: inout some CircleReading
     ) throws(WriteRefusal) {
         try self.requireVisible(object, in: &transaction)
+        let top = try self.circle(of: object, in: &transaction)
         for member in try self.subtree(of: object, in: &transaction) where !self.deleted.contains(member) {
-            if member != object, try self.isMountedByOthers(member, below: object, in: &transaction) { continue }
+            if try self.circle(of: member, in: &transaction).outlives(top, deletedBy: self.user) { continue }
             try self.append(.delete(member))
             self.deleted.insert(member)
             self.living.remove(member)

@@ -18,7 +18,7 @@ extension Workspace {
     ) async throws -> WriteReceipt {
         let below = try await self.reading(at: branch.map { .branch($0) }) { state in
             let found = try ObjectLookup.find(object.description, in: &state)
-            return try StateExport.subtree(found.index, in: &state).map { try state.object($0).id }
+            return try self.deleted(with: found.index, in: &state)
         }
         var batch = EditBatch([.delete(object.description)])
         batch.conditions = conditions

@@ -68,12 +68,15 @@ extension Workspace {
     public func rejected(by person: String? = nil) async throws -> [RejectedEdit] {
         var (edits, place): ([RejectedEdit], RejectedPlace?) = ([], nil)
         repeat {
-            let page = try await self.rejectedPage(by: person, after: place, limit: 1_000)
+            let page = try await self.rejectedPage(by: person, after: place, limit: Self.rejectedCountMax)
             edits += page.edits
             place = page.next
         } while place != nil
         return edits
     }
+
+    /// Rejected edits that are read at once.
+    private static let rejectedCountMax = 1_000
 
     /// Returns some of them, at least of one transaction.
     package func rejectedPage(
@@ -87,7 +90,7 @@ extension Workspace {
             let people = try People(founder: founder, user: user, in: &store)
             let wanted = try person.map { try people.user($0) }
             let rights = try transaction.judgedRights(founder: founder)
-            var page = RejectedPage()
+            var (page, byteCount) = (RejectedPage(), 0)
             for segment in transaction.segmentIndices where segment.rawValue >= place?.segment ?? 0 {
                 let record = transaction.segment(segment)
                 guard let limits = rights.limits(of: segment), let author = record.introduction?.user,
@@ -103,7 +106,9 @@ extension Workspace {
                     for entry in try reader.nextEntries(in: &transaction) where entry.status == .rejected {
                         guard let source = entry.source, let need = source.edit.need else { continue }
                         let reached = RejectedPlace(segment: segment.rawValue, sequence: source.write.sequence)
-                        if page.edits.count >= limit, page.next != reached { return page }
+                        let isFull = page.edits.count >= limit || byteCount >= Page.byteCountMax
+                        if isFull, page.next != reached { return page }
+                        if case .set(_, let value) = entry.action { byteCount += value.byteCount }
                         let circle = transaction.progress(of: segment).circle
                         let reason = try rights.rights(in: circle)?
                             .reason(for: need, at: source.write.point, in: &transaction)
@@ -131,14 +136,22 @@ extension Workspace {
     /// - Returns: how many edits were made.
     /// - Throws: ``PeerdError`` with `invalidArgument` if nothing of that transaction was rejected, or if several are
     ///   meant; `notPermitted`; or as ``write(_:)`` does.
+    /// - Complexity: O(*n*) in all that was rejected, read a part at a time.
     @discardableResult
     public func adopt(_ change: String) async throws -> Int {
-        let found = try await self.rejected().filter { edit in
-            let parts = change.split(separator: ":", omittingEmptySubsequences: false)
-            let own = edit.change.split(separator: ":")
-            return parts.count == 2 && parts[0].count >= 4 && own[0].hasPrefix(parts[0]) && own[1] == parts[1]
-        }
-        let points = Set(found.compactMap { $0.entry.source?.write.point })
+        let parts = change.split(separator: ":", omittingEmptySubsequences: false)
+        var (points, place): (Set<SegmentPoint>, RejectedPlace?) = ([], nil)
+        repeat {
+            let page = try await self.rejectedPage(by: nil, after: place, limit: Self.rejectedCountMax)
+            for edit in page.edits {
+                let own = edit.change.split(separator: ":")
+                guard parts.count == 2, parts[0].count >= 4, own[0].hasPrefix(parts[0]), own[1] == parts[1] else {
+                    continue
+                }
+                if let point = edit.entry.source?.write.point { points.insert(point) }
+            }
+            place = page.next
+        } while place != nil
         guard let point = points.first, points.count == 1 else {
             throw PeerdError(
                 .invalidArgument,

@@ -133,6 +133,18 @@ extension Workspace {
         }
     }
 
+    /// What is deleted with an object: itself first, and what shows below it, but for what others share.
+    package func deleted(with object: ObjectIndex, in state: inout WorkspaceState) throws(StoreError) -> [ObjectID] {
+        let top = state.circles[try state.object(object).circle]
+        var ids: [ObjectID] = []
+        for member in try StateExport.subtree(object, in: &state) {
+            let record = try state.object(member)
+            if state.circles[record.circle].outlives(top, deletedBy: self.identity.user) { continue }
+            ids.append(record.id)
+        }
+        return ids
+    }
+
     /// Makes an invite for a person, who gets a user of his own: valid once, for ten minutes, while this machine syncs.
     ///
     /// The person reads nothing until something is shared with him.

@@ -201,17 +201,17 @@ package final class SQLiteTransaction: NodeTransaction {
         try self.statements[.setFact].run(name, value)
     }
 
-    private static let readerFact = "reader"
+    private static let guestFact = "guest"
 
-    package func setReader(_ user: UserID) throws(StoreError) {
-        guard self.segments.circles.reader != user else { return }
-        try self.setFact(Self.readerFact, user.bytes.array)
-        self.segments.circles.reader = user
+    package func setGuest(_ user: UserID?) throws(StoreError) {
+        guard self.segments.circles.guest != user else { return }
+        try self.setFact(Self.guestFact, user?.bytes.array)
+        self.segments.circles.guest = user
     }
 
     /// Reads whose store it is.
-    func loadReader() throws(StoreError) {
-        self.segments.circles.reader = try self.fact(Self.readerFact).flatMap { Bytes32($0) }.map { UserID(bytes: $0) }
+    func loadGuest() throws(StoreError) {
+        self.segments.circles.guest = try self.fact(Self.guestFact).flatMap { Bytes32($0) }.map { UserID(bytes: $0) }
     }
 
     package func clearDerivedState() throws(StoreError) {

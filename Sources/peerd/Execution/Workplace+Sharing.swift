@@ -50,18 +50,22 @@ extension Workplace {
 
 extension Workplace {
     func rejected(by person: String?) async throws {
-        var all: [RejectedEditAnswer] = []
+        var (all, isEmpty): ([RejectedEditAnswer], Bool) = ([], true)
         var place: String?
         repeat {
             let query = [("user", person), ("after", place)]
             let request = APIRequest(.get, "api", "rejected", query: query)
             let page: RejectedPageAnswer = try await self.caller.answer(request)
-            all += page.edits
             place = page.next
+            if self.output.isJSON {
+                all += page.edits
+            } else {
+                for edit in page.edits { try self.output.line(edit.text) }
+                isEmpty = isEmpty && page.edits.isEmpty
+            }
         } while place != nil
         if self.output.isJSON { return try self.output.json(all) }
-        if all.isEmpty { return try self.output.line("Nothing was rejected.") }
-        for edit in all { try self.output.line(edit.text) }
+        if isEmpty { try self.output.line("Nothing was rejected.") }
     }
 
     func adopt(_ changes: [String]) async throws {
