@@ -130,6 +130,7 @@ enum Samples {
             workspaceNonce: Samples.nonce,
             user: Samples.user,
             membershipKey: .zero,
+            inviter: DeviceID(bytes: Bytes32(1, 2, 3, 4)),
             certificates: Samples.certificates
         )
         return [

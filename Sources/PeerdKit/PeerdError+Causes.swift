@@ -183,8 +183,8 @@ extension PeerdError {
             self.init(.invalidArgument, "That cannot be done on a branch.", advice: "Do it on the main timeline.")
         case .shownOnBranch(let branch, let name): self.init(branch: branch, showsPastOf: name)
         case .partOfShare, .notShared, .notPermitted: self.init(sharing: refusal)
-        case .store(let error):
-            self.init(error)
+        case .isThisDevice, .standsAbove, .takesOthers, .notBelow: self.init(removing: refusal)
+        case .store(let error): self.init(error)
         }
     }
 
@@ -199,6 +199,38 @@ extension PeerdError {
         case .notShared(let object):
             self.init(.invalidArgument, "The object \(object) is not shared by itself.", advice: "See who has access.")
         case .notPermitted(let need, let object): self.init(need, of: object)
+        default: self.init(refusal)
+        }
+    }
+
+    private init(removing refusal: WriteRefusal) {
+        switch refusal {
+        case .isThisDevice:
+            self.init(
+                .invalidArgument,
+                "This machine cannot remove itself, nor what vouches for it.",
+                advice: "Do it on another machine of yours, or keep this one."
+            )
+        case .standsAbove(let device):
+            self.init(
+                .notPermitted,
+                "The machine \(device) did not join through this one, so its removal would count nowhere.",
+                advice: "Recover with your recovery words on this machine first; then it stands above all others."
+            )
+        case .takesOthers(let names):
+            let more = names.count > 8 ? "…" : ""
+            let list = names.prefix(8).map { "“\($0.prefix(80))”" }.joined(separator: ", ") + more
+            self.init(
+                .invalidArgument,
+                "Through that machine others have joined, which would go with it: \(list).",
+                advice: "Say which of them are to be kept, or that all are to go."
+            )
+        case .notBelow(let kept, let device):
+            self.init(
+                .invalidArgument,
+                "The machine \(kept) did not join through \(device), and stays in any case.",
+                advice: "Name to be kept only what would go with it."
+            )
         default: self.init(refusal)
         }
     }

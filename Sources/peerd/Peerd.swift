@@ -10,8 +10,9 @@ struct Peerd: AsyncParsableCommand {
         discussion: ExitStatus.help,
         version: Version.text,
         subcommands: [
-            InitCommand.self, RunCommand.self, InviteCommand.self, JoinCommand.self, PeersCommand.self,
-            StatusCommand.self, SyncCommand.self, CreateCommand.self, SetCommand.self, UnsetCommand.self,
+            InitCommand.self, RunCommand.self, InviteCommand.self, JoinCommand.self, RecoverCommand.self,
+            PeersCommand.self, StatusCommand.self, SyncCommand.self, CreateCommand.self, SetCommand.self,
+            UnsetCommand.self,
             GetCommand.self, MoveCommand.self, RemoveCommand.self, ListCommand.self, TreeCommand.self,
             ConflictsCommand.self, PreviewCommand.self, LogCommand.self, HistoryCommand.self, DiffCommand.self,
             RestoreCommand.self, UndoCommand.self, RedoCommand.self, ImportCommand.self, ExportCommand.self,

@@ -296,6 +296,89 @@ struct LeftBehindTests {
         #expect(try self.people.shown(ann)[child] == nil)
     }
 
+    /// Two machines of one user move a task at once: one out of everything shared, the other one to another share, with
+    /// the folder that it is in.
+    private func twins(with readers: inout [Int]) throws -> (first: Int, phone: Int, task: ObjectID, list: ObjectID) {
+        let first = try self.people.first()
+        let phone = try self.network.join(first, name: "phone", seed: 3)
+        let list = try self.people.create(first, 1)
+        self.network.settle(seconds: 10)
+        let (ann, bob) = (
+            try self.network.join(first, name: "ann's", person: "ann", seed: 4),
+            try self.network.join(first, name: "bob's", person: "bob", seed: 5)
+        )
+        self.network.settle(seconds: 30)
+        try self.people.share(list, first, with: ann)
+        let folder = try self.people.create(first, 5, below: list)
+        let task = try self.people.create(first, 2, below: folder)
+        let note = try self.people.create(first, 3, below: task)
+        self.network.settle(seconds: 30)
+        let target = try self.people.create(first, 4)
+        try self.people.share(target, first, with: bob)
+        self.network.settle(seconds: 30)
+        self.network.cut(first, phone)
+        for machine in [ann, bob] { self.network.cut(phone, machine) }
+        try self.network.write(first, .move(task, parent: nil, before: nil))
+        try self.network.write(phone, .move(folder, parent: target, before: nil))
+        self.network.healAll()
+        self.network.settle(seconds: 60)
+        for machine in [first, phone] {
+            #expect(try self.people.shown(machine)[task] == .init(title: 2))
+            for object in [task, note] { #expect(try self.people.circles(of: object, machine).count == 2) }
+        }
+        #expect(try self.people.shown(bob)[note] == .init(title: 3, parent: task))
+        readers = [ann, bob]
+        return (first, phone, task, list)
+    }
+
+    @Test(arguments: 0..<4)
+    func `what two machines moved at once leaves the other share by what its user does next`(deed: Int) throws {
+        var readers: [Int] = []
+        let (first, phone, task, list) = try self.twins(with: &readers)
+        let bob = readers[1]
+        switch deed {
+        case 0:
+            let user = self.people.user(bob)
+            try self.network.write(first) { local throws(WriteRefusal) in try local.unshare(task, with: user) }
+        case 1: try self.people.share(task, first, with: readers[0])
+        case 2: try self.network.write(first, .move(task, parent: list, before: nil))
+        default: try self.network.write(phone, .delete(task))
+        }
+        self.network.settle(seconds: 60)
+        #expect(try self.people.shown(bob).values.compactMap(\.title).sorted() == [4, 5])
+        for machine in [first, phone] {
+            let shown = try self.people.shown(machine)
+            #expect(shown.count == (deed == 3 ? 3 : 5))
+            for object in shown.keys { #expect(try self.people.circles(of: object, machine).count == 1) }
+        }
+    }
+
+    @Test func `what two machines shared at once is shared with both once one of them says it again`() throws {
+        let first = try self.people.first()
+        let phone = try self.network.join(first, name: "phone", seed: 3)
+        let list = try self.people.create(first, 1)
+        self.network.settle(seconds: 10)
+        let readers = [
+            try self.network.join(first, name: "ann's", person: "ann", seed: 4),
+            try self.network.join(first, name: "bob's", person: "bob", seed: 5),
+        ]
+        self.network.settle(seconds: 30)
+        self.network.cut(first, phone)
+        for machine in readers { self.network.cut(phone, machine) }
+        try self.people.share(list, first, with: readers[0])
+        try self.people.share(list, phone, with: readers[1])
+        self.network.healAll()
+        self.network.settle(seconds: 60)
+        for reader in readers {
+            #expect(try self.people.shown(reader) == [list: .init(title: 1)])
+            try self.people.share(list, phone, with: reader)
+        }
+        try self.network.write(first, .set(list, name: "title", value: .int(2)))
+        self.network.settle(seconds: 60)
+        for machine in readers + [first, phone] { #expect(try self.people.shown(machine) == [list: .init(title: 2)]) }
+        for machine in [first, phone] { #expect(try self.people.circles(of: list, machine).count == 1) }
+    }
+
     /// Whatever one user writes, on whichever of his machines and wherever, the last write shows or competes.
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `the last write to a property is not lost, whatever was moved meanwhile`(seed: UInt64) throws {

@@ -82,6 +82,7 @@ final class RawPeer {
             workspaceNonce: member.value.workspaceNonce,
             user: member.value.user,
             membershipKey: member.value.membershipKeyBytes,
+            inviter: member.value.device,
             certificates: member.value.certify(device, staticKey: staticKey)
         )
         let identity = DeviceIdentity.joining(

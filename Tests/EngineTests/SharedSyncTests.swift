@@ -2,6 +2,7 @@ import CRDTCore
 import MergeModel
 import PeerCrypto
 import SyncProtocol
+import Synchronization
 import Testing
 
 @testable import Engine
@@ -99,6 +100,47 @@ struct SharedSyncTests {
                 if case .protocolViolation = $0 { true } else { false }
             }
             #expect(violations == [])
+        }
+    }
+
+    @Test func `who may write one property writes no other, whatever he could before`() throws {
+        let first = try self.first()
+        let list = try self.create(first, "list")
+        let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
+        self.network.settle(seconds: 30)
+        let user = self.network.users[ann].user
+        func share(only names: [String]?) throws {
+            let isHalfDone = Mutex(true)
+            while isHalfDone.withLock({ $0 }) {
+                try self.network.write(first) { local throws(WriteRefusal) in
+                    let report = try local.share(list, with: user, as: .writer, names: names)
+                    isHalfDone.withLock { $0 = report.isHalfDone }
+                }
+            }
+            self.network.settle(seconds: 30)
+        }
+        for (round, names) in [["done"], nil, ["done", "other"], ["done"]].enumerated() {
+            try share(only: names)
+            try self.network.write(ann, .set(list, name: "done", value: .int(Int64(round))))
+            if names == nil {
+                try self.network.write(ann, .set(list, name: "title", value: .string("ann's")))
+            } else {
+                #expect(throws: WriteRefusal.notPermitted(.write("title"), list)) {
+                    try self.network.write(ann, .set(list, name: "title", value: .string("refused")))
+                }
+                #expect(throws: WriteRefusal.notPermitted(.role(.writer), list)) {
+                    try self.network.write(ann, .delete(list))
+                }
+            }
+            self.network.settle(seconds: 30)
+            let done = try self.network.machines[first].node.read { transaction throws(StoreError) -> Value? in
+                guard let object = try transaction.existingObjectIndex(of: list),
+                    let name = transaction.existingNameIndex(of: "done")
+                else { return nil }
+                return try transaction.value(of: name, on: object)
+            }
+            #expect(done == .int(Int64(round)))
+            #expect(try self.titles(first) == [list: round == 0 ? "list" : "ann's"])
         }
     }
 

@@ -81,6 +81,29 @@ final class TestNetwork {
         return stream
     }
 
+    /// The root key that follows from a seed of words.
+    static func rootKey(_ words: UInt8) -> SigningKey? {
+        RecoveryKey(bits: SecretBytes(Array(repeating: words, count: RecoveryKey.byteCount)))?.rootKey()
+    }
+
+    /// The founder's first machine.
+    func found(words: UInt8, seed: UInt64) throws -> Int {
+        var entropy = Self.entropy(seed)
+        guard let root = Self.rootKey(words),
+            let identity = DeviceIdentity.founding(name: "first", root: root, entropy: &entropy)
+        else { throw TestFailure("no identity") }
+        return try self.add(identity, seed: seed &+ 1)
+    }
+
+    /// Certifies a machine anew with the root key of its user, and starts it again.
+    func recover(_ machine: Int, words: UInt8, generation: UInt32, seed: UInt64) throws {
+        guard let root = Self.rootKey(words), let identity = DeviceIdentity.decode(SecretBytes(self.keys[machine])),
+            let recovered = identity.recovered(by: root, generation: generation)
+        else { throw TestFailure("not recovered") }
+        self.keys[machine] = recovered.encoded().withBytes { Array($0) }
+        try self.restart(machine, with: self.copyStore(of: machine), seed: seed)
+    }
+
     /// Starts a node on a store.
     ///
     /// `token`: what is kept beside the store.
@@ -108,17 +131,29 @@ final class TestNetwork {
 
     /// A device that is paired with a machine by invite, through the real handshake.
     ///
-    /// `person`: what its user is called, if he is another one.
-    func join(_ inviter: Int, name: String, person: String? = nil, seed: UInt64) throws -> Int {
+    /// `person`: what its user is called, if he is another one. `isBack`: whether he is in the workspace already.
+    /// `words`: the seed of his root key; nil for one that nobody keeps.
+    func join(
+        _ inviter: Int,
+        name: String,
+        person: String? = nil,
+        isBack: Bool = false,
+        words: UInt8? = nil,
+        seed: UInt64
+    ) throws -> Int {
         let invite = try self.machines[inviter].node.makeInvite(
-            for: person,
+            for: person.map { .person($0) } ?? (isBack ? .returning : .device),
             addresses: [self.machines[inviter].host],
             port: Self.port,
             at: self.moment(of: inviter)
         )
-        guard var session = JoinSession(invite: invite, deviceName: name, entropy: Self.entropy(seed)) else {
-            throw TestFailure("no session")
-        }
+        let joining = JoinSession(
+            invite: invite,
+            deviceName: name,
+            root: words.flatMap { Self.rootKey($0) },
+            entropy: Self.entropy(seed)
+        )
+        guard var session = joining else { throw TestFailure("no session") }
         let id = ConnectionID(rawValue: self.nextAccepted)
         self.nextAccepted += 1
         self.handle(inviter, .accepted(id, from: NetworkAddress(host: "10.0.1.\(seed)", port: 1)))
@@ -131,7 +166,7 @@ final class TestNetwork {
             let address = NetworkAddress(host: self.machines[inviter].host, port: Self.port)
             self.machines[machine].node.noteInviter(inviterKey, addresses: [address])
             // Of another person's device it does not know yet which it is.
-            if person != nil { self.handle(machine, .addAddress(address)) }
+            if person != nil || isBack { self.handle(machine, .addAddress(address)) }
             return machine
         }
     }
@@ -273,6 +308,12 @@ final class TestNetwork {
     func cut(_ left: Int, _ right: Int) {
         self.cuts.insert([left, right])
         for wire in self.wires where Set([wire.dialler, wire.acceptor]) == [left, right] { self.close(wire) }
+    }
+
+    /// Switches a machine off for good.
+    func stop(_ machine: Int) {
+        for wire in self.wires where wire.dialler == machine || wire.acceptor == machine { self.lose(wire) }
+        self.machines[machine].isUp = false
     }
 
     func healAll() { self.cuts = [] }

@@ -81,6 +81,8 @@ struct UndoWorld {
                 state: state,
                 branch: branch,
                 device: id,
+                author: nil,
+                founder: user,
                 action: ActionContext()
             )
             do throws(WriteRefusal) {

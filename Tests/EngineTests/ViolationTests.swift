@@ -208,6 +208,7 @@ struct ViolationTests {
                     workspaceNonce: identity.value.workspaceNonce,
                     user: identity.value.user,
                     membershipKey: .zero,
+                    inviter: identity.value.device,
                     certificates: identity.value.certificates
                 )
             )

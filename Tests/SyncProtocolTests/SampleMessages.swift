@@ -46,6 +46,7 @@ enum SampleMessages {
             workspaceNonce: Bytes16(high: 1, low: 2),
             user: self.user,
             membershipKey: Bytes32(9, 8, 7, 6),
+            inviter: self.device,
             certificates: Array(repeating: certificate, count: certificateCount)
         )
     }

@@ -77,6 +77,20 @@ extension CircleReading {
         return try self.wasMoved(hidden, to: shown)
     }
 
+    /// The other objects with the id of one that live in circles of a user who has made them there: he moved it to
+    /// several circles, on machines that did not know of each other.
+    package mutating func twins(of object: ObjectIndex, by user: UserID) throws(StoreError) -> [ObjectIndex] {
+        guard self.circles.count > 1 else { return [] }
+        var twins: [ObjectIndex] = []
+        for other in try self.objects(of: self.object(object).id) where other != object {
+            let record = try self.object(other)
+            let isOwn = record.circle == self.circles.base || self.circles[record.circle].isOwned(by: user)
+            guard isOwn, self.creator(of: record) == user, try self.isAlive(other) else { continue }
+            twins.append(other)
+        }
+        return twins
+    }
+
     /// The last one that was created of some objects; nil if none was.
     mutating func lastCreated(of objects: [ObjectIndex]) throws(StoreError) -> ObjectIndex? {
         var created: [Candidate] = []

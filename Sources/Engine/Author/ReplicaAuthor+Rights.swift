@@ -71,12 +71,14 @@ extension ReplicaAuthor {
         return grants
     }
 
-    /// Whether a chain names all grants that its next change could be written under.
-    func namesAllGrants(
+    /// Whether a chain names all grants that its next change could be written under, and shows the certificates that
+    /// this device has by now.
+    func isIntroducedAsNow(
         _ segment: SegmentIndex,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Bool {
         guard let introduction = transaction.segment(segment).introduction else { return true }
+        guard introduction.certificates == self.identity.certificates else { return false }
         let grants = try self.grants(in: introduction.circle, of: &transaction)
         return grants.isEmpty || Set(grants).isSubset(of: introduction.grants)
     }

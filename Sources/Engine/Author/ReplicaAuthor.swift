@@ -164,6 +164,8 @@ struct ReplicaAuthor: ~Copyable {
             state: state,
             branch: branch,
             device: self.identity.device,
+            author: self.author,
+            founder: self.membership.founder,
             action: action
         )
         try body(&local)

@@ -20,8 +20,8 @@ struct Timeline: Hashable {
 extension ReplicaAuthor {
     /// The segment that this device writes to a timeline under; nil if the next write makes one.
     ///
-    /// One whose last change claims a time that is held is left, and so is one that does not name all grants to its
-    /// user.
+    /// One whose last change claims a time that is held is left, and so is one that does not say all that this device
+    /// may write under.
     func segment(
         of timeline: Timeline,
         in transaction: inout some NodeTransaction
@@ -36,7 +36,7 @@ extension ReplicaAuthor {
             segment = found
         }
         guard let segment else { return nil }
-        return try self.namesAllGrants(segment, in: &transaction) ? segment : nil
+        return try self.isIntroducedAsNow(segment, in: &transaction) ? segment : nil
     }
 
     /// Remembers the replica that a timeline is written under.

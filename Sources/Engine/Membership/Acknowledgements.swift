@@ -71,7 +71,7 @@ extension Node where Store: ~Copyable {
             }
             var (seen, lacking) = (all, [String]())
             for key in self.book.sortedKeys where key.device != own {
-                guard let entry = self.book[key], !entry.isForgotten else { continue }
+                guard let entry = self.book[key], entry.isWanted else { continue }
                 var (known, wrote) = (
                     self.memory.acknowledgements.seen[key.device] ?? SeenSegments(), WallTime(milliseconds: 0)
                 )

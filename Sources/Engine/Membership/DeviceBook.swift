@@ -48,6 +48,8 @@ struct DeviceBook {
         var lastSeen: WallTime?
         /// Whether nobody waits for it or looks for it.
         var isForgotten = false
+        /// Whether the workspace has removed it, or its user.
+        var isRemoved = false
         /// When its last sessions were ended by another one that it opened, in monotonic milliseconds.
         var displacements: [UInt64] = []
 
@@ -82,9 +84,10 @@ struct DeviceBook {
         private static let copyMemoryMilliseconds: UInt64 = 600_000
 
         /// Whether it is wanted, and an address of it known.
-        var canBeDialled: Bool {
-            !self.isForgotten && (!self.addresses.isEmpty || !self.heardAddresses.isEmpty)
-        }
+        var canBeDialled: Bool { self.isWanted && (!self.addresses.isEmpty || !self.heardAddresses.isEmpty) }
+
+        /// Whether somebody waits for it, or looks for it.
+        var isWanted: Bool { !self.isForgotten && !self.isRemoved }
 
         /// The address to dial now: what beacons named and what is known otherwise take turns.
         mutating func takeAddress() -> NetworkAddress? {
@@ -117,6 +120,8 @@ struct DeviceBook {
     private(set) var entries: [PeerKeys: Entry] = [:]
     /// The segments whose introductions it has.
     var segmentCount = 0
+    /// What decided which devices are removed.
+    var rightsAge: RightsAge?
     /// Addresses of which it is not known whose they are: those that the user named, and those that unknown members'
     /// beacons came from.
     var unknownAddresses: [NetworkAddress: UnknownAddress] = [:]
@@ -147,12 +152,15 @@ struct DeviceBook {
     /// The devices' keys in a fixed order.
     var sortedKeys: [PeerKeys] { self.entries.keys.sorted() }
 
-    /// Enters a member device, or corrects its name.
+    /// Enters a member device, or corrects its name; of its certificates those of the highest generation count.
     mutating func add(_ keys: PeerKeys, name: String, _ author: ChainAuthor) {
-        if self.entries[keys] == nil {
+        self.rightsAge = nil
+        guard let known = self.entries[keys] else {
             self.entries[keys] = Entry(keys: keys, name: name, author: author)
-        } else {
-            if !name.isEmpty { self.entries[keys]?.name = name }
+            return
+        }
+        if !name.isEmpty { self.entries[keys]?.name = name }
+        if known.author.user != author.user || known.author.generation <= author.generation {
             self.entries[keys]?.author = author
         }
     }

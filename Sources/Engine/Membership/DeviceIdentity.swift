@@ -10,13 +10,14 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     package let founder: UserID
     package let workspaceNonce: Bytes16
     package let user: UserID
-    package let certificates: [DeviceCertificate]
+    /// The device that has let this one in, which is believed to be a member as long as nothing is known of who is one;
+    /// this one if nobody has.
+    let inviter: DeviceID
+    package private(set) var certificates: [DeviceCertificate]
     package let signingKey: SigningKey
     package private(set) var staticKey: AgreementKey
     /// What all members of the workspace have in common, so that those who have not met know each other for members.
     package let membershipKey: SecretBytes
-    /// The user's root key, on the device where the user was made.
-    let userKey: SigningKey?
 
     /// The same identity, whose keys look into a memo for what they agree on.
     consuming func remembering(in memo: (any CryptographyMemo)?) -> DeviceIdentity {
@@ -43,23 +44,32 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     /// Whose changes belong to the workspace.
     package var membership: Membership { Membership(workspace: self.workspace, founder: self.founder) }
 
-    /// A new user with a new workspace, on a new device.
-    package static func founding(name: String, entropy: inout EntropyStream) -> DeviceIdentity? {
-        guard let userKey = SigningKey(seed: entropy.secret(32)),
-            let signingKey = SigningKey(seed: entropy.secret(32)),
-            let staticKey = AgreementKey(seed: entropy.secret(32)),
-            let nonce = Bytes16(entropy.bytes(16))
+    /// A new workspace of a user, on a new device, which the root key of the user vouches for.
+    ///
+    /// Nobody needs that key any more, until all devices are lost, or one that vouches for the others.
+    package static func founding(
+        name: String,
+        root: borrowing SigningKey,
+        entropy: inout EntropyStream
+    ) -> DeviceIdentity? {
+        guard let signingKey = SigningKey(seed: entropy.secret(32)),
+            let staticKey = AgreementKey(seed: entropy.secret(32)), let nonce = Bytes16(entropy.bytes(16))
         else { return nil }
-        let founder = UserID(bytes: userKey.publicKey.bytes32)
         return Self.first(
-            of: userKey,
+            of: root,
             signingKey,
             staticKey,
             name: name,
-            founder: founder,
+            founder: UserID(root),
             workspaceNonce: nonce,
             membershipKey: entropy.secret(Self.membershipKeyByteCount)
         )
+    }
+
+    /// The same for a new user, whose root key nobody has any more.
+    package static func founding(name: String, entropy: inout EntropyStream) -> DeviceIdentity? {
+        guard let root = SigningKey(seed: entropy.secret(32)) else { return nil }
+        return Self.founding(name: name, root: root, entropy: &entropy)
     }
 
     /// A new user of a workspace that there is, on a new device.
@@ -70,12 +80,12 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         membershipKey: consuming SecretBytes,
         entropy: inout EntropyStream
     ) -> DeviceIdentity? {
-        guard let userKey = SigningKey(seed: entropy.secret(32)),
+        guard let root = SigningKey(seed: entropy.secret(32)),
             let signingKey = SigningKey(seed: entropy.secret(32)),
             let staticKey = AgreementKey(seed: entropy.secret(32))
         else { return nil }
         return Self.first(
-            of: userKey,
+            of: root,
             signingKey,
             staticKey,
             name: name,
@@ -85,9 +95,9 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         )
     }
 
-    /// The device on which a user is made, which the root key vouches for.
+    /// A device that the root key vouches for.
     private static func first(
-        of userKey: consuming SigningKey,
+        of root: borrowing SigningKey,
         _ signingKey: consuming SigningKey,
         _ staticKey: consuming AgreementKey,
         name: String,
@@ -95,9 +105,8 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         workspaceNonce: Bytes16,
         membershipKey: consuming SecretBytes
     ) -> DeviceIdentity {
-        let user = UserID(bytes: userKey.publicKey.bytes32)
         let certificate = Self.rootCertificate(
-            by: userKey,
+            by: root,
             device: DeviceID(bytes: signingKey.publicKey.bytes32),
             staticKey: StaticKey(bytes: staticKey.publicKey.bytes32),
             in: WorkspaceID(founder: founder, nonce: workspaceNonce, SodiumCryptography())
@@ -106,41 +115,58 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             name: name,
             founder: founder,
             workspaceNonce: workspaceNonce,
-            user: user,
+            user: UserID(root),
+            inviter: DeviceID(bytes: signingKey.publicKey.bytes32),
             certificates: [certificate],
             signingKey: signingKey,
             staticKey: staticKey,
-            membershipKey: membershipKey,
-            userKey: userKey
+            membershipKey: membershipKey
         )
     }
 
+    /// The same device, certified anew by the root key of its user: it stands above all devices of lower generations.
+    ///
+    /// Nil if the key is that of somebody else, or if there is no such generation.
+    package consuming func recovered(by root: borrowing SigningKey, generation: UInt32) -> DeviceIdentity? {
+        guard UserID(root) == self.user, generation > self.generation else { return nil }
+        let certificate = Self.rootCertificate(
+            by: root,
+            device: self.device,
+            staticKey: self.publicStaticKey,
+            in: self.workspace,
+            generation: generation
+        )
+        var identity = self
+        identity.certificates = [certificate]
+        return identity
+    }
+
+    /// How often its user had begun anew with his root key when the device was certified.
+    package var generation: UInt32 { self.certificates.first?.generation ?? DeviceCertificate.firstGeneration }
+
     /// The certificate of a device that the root key of a user vouches for.
     static func rootCertificate(
-        by userKey: borrowing SigningKey,
+        by root: borrowing SigningKey,
         device: DeviceID,
         staticKey: StaticKey,
-        in workspace: WorkspaceID
+        in workspace: WorkspaceID,
+        generation: UInt32 = DeviceCertificate.firstGeneration
     ) -> DeviceCertificate {
-        let generation = DeviceCertificate.firstGeneration
         let message = DeviceCertificate.message(
             workspace: workspace,
-            user: UserID(bytes: userKey.publicKey.bytes32),
+            user: UserID(root),
             generation: generation,
             device: device,
             staticKey: staticKey
         )
-        let signature = userKey.signature(of: message)
+        let signature = root.signature(of: message)
         return DeviceCertificate(generation: generation, device: device, staticKey: staticKey, signature: signature)
     }
 
     /// A device that was welcomed; nil if the welcome does not hold.
-    ///
-    /// `userKey`: the root key of its user, if he joins with it; else it is a device of the user who invites.
     static func joining(
         name: String,
         welcome: Welcome,
-        userKey: consuming SigningKey? = nil,
         signingKey: consuming SigningKey,
         staticKey: consuming AgreementKey,
         _ cryptography: SodiumCryptography
@@ -161,11 +187,11 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             founder: welcome.founder,
             workspaceNonce: welcome.workspaceNonce,
             user: welcome.user,
+            inviter: welcome.inviter,
             certificates: welcome.certificates,
             signingKey: signingKey,
             staticKey: staticKey,
-            membershipKey: SecretBytes(welcome.membershipKey.array),
-            userKey: userKey
+            membershipKey: SecretBytes(welcome.membershipKey.array)
         )
     }
 
@@ -174,17 +200,16 @@ package struct DeviceIdentity: ~Copyable, Sendable {
 
     /// A certificate for another device of the same user, and those of this one.
     func certify(_ device: DeviceID, staticKey: StaticKey) -> [DeviceCertificate] {
-        let generation = self.certificates.first?.generation ?? DeviceCertificate.firstGeneration
         let message = DeviceCertificate.message(
             workspace: self.workspace,
             user: self.user,
-            generation: generation,
+            generation: self.generation,
             device: device,
             staticKey: staticKey
         )
         let signature = self.signingKey.signature(of: message)
         let certificate = DeviceCertificate(
-            generation: generation,
+            generation: self.generation,
             device: device,
             staticKey: staticKey,
             signature: signature
@@ -218,8 +243,9 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     // MARK: - The key file
 
     private static let membershipKeyByteCount = 32
-    /// Version 3 ends with a checksum, and in version 4 certificates have a generation.
-    package static let fileVersion: UInt8 = 4
+    /// Version 3 ends with a checksum, in version 4 certificates have a generation, and version 5 never holds the root
+    /// key of the user, and names the inviter.
+    package static let fileVersion: UInt8 = 5
     private static let magic = Array("peerd-keys".utf8)
     private static let checksumByteCount = 32
 
@@ -231,11 +257,12 @@ package struct DeviceIdentity: ~Copyable, Sendable {
 
     /// The content of the key file.
     package func encoded() -> SecretBytes {
-        var bytes = Self.magic + [Self.fileVersion, Self.seed(of: self.userKey) == nil ? 0 : 1]
+        var bytes = Self.magic + [Self.fileVersion]
         bytes.appendPrefixed(Array(self.name.utf8))
         self.founder.bytes.append(to: &bytes)
         self.workspaceNonce.append(to: &bytes)
         self.user.bytes.append(to: &bytes)
+        self.inviter.bytes.append(to: &bytes)
         self.certificates.encode(to: &bytes)
         return self.appendingSeeds(to: bytes)
     }
@@ -243,8 +270,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     private func appendingSeeds(to bytes: [UInt8]) -> SecretBytes {
         let signing = self.signingKey.seed()
         let agreement = self.staticKey.seed()
-        let user = Self.seed(of: self.userKey) ?? SecretBytes([])
-        let count = bytes.count + signing.count + agreement.count + self.membershipKey.count + user.count
+        let count = bytes.count + signing.count + agreement.count + self.membershipKey.count
         return SecretBytes(count: count + Self.checksumByteCount) { target in
             target.copyBytes(from: bytes)
             var offset = bytes.count
@@ -258,16 +284,8 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             append(signing)
             append(agreement)
             append(self.membershipKey)
-            append(user)
             let checksum = Self.checksum(of: UnsafeRawBufferPointer(rebasing: target[..<offset]))
             UnsafeMutableRawBufferPointer(rebasing: target[offset...]).copyBytes(from: checksum)
-        }
-    }
-
-    private static func seed(of key: borrowing SigningKey?) -> SecretBytes? {
-        switch key {
-        case .none: nil
-        case .some(let key): key.seed()
         }
     }
 
@@ -278,15 +296,14 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         let isWhole = file.withBytes { bytes in
             self.checksum(of: UnsafeRawBufferPointer(rebasing: bytes[..<byteCount])).elementsEqual(bytes[byteCount...])
         }
-        let start = self.magic.count + 2
+        let start = self.magic.count + 1
         guard isWhole, secret.count > start,
             let head = secret.part(offset: 0, count: start)?.withBytes({ Array($0) }),
-            head.starts(with: self.magic + [self.fileVersion]), let flag = head.last, flag <= 1
+            head == self.magic + [self.fileVersion]
         else { return nil }
-        // Behind the public part come two or three seeds and the membership key, of 32 bytes each; nothing of them is
-        // copied to where it would not be zeroed.
-        let hasUserKey = flag == 1
-        let secretByteCount = hasUserKey ? 32 * 4 : 32 * 3
+        // Behind the public part come two seeds and the membership key, of 32 bytes each; nothing of them is copied to
+        // where it would not be zeroed.
+        let secretByteCount = 32 * 3
         guard secret.count >= start + secretByteCount else { return nil }
         let publicPart = secret.withBytes { Array($0[start..<$0.count - secretByteCount]) }
         var reader = ByteReader(publicPart)
@@ -295,6 +312,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             let founder = UserID(bytes: try reader.bytes32())
             let nonce = try reader.bytes16()
             let user = UserID(bytes: try reader.bytes32())
+            let inviter = DeviceID(bytes: try reader.bytes32())
             let certificates = try [DeviceCertificate](decoding: &reader)
             try reader.finish()
             let seeds = start + publicPart.count
@@ -303,18 +321,16 @@ package struct DeviceIdentity: ~Copyable, Sendable {
                 let membershipKey = secret.part(offset: seeds + 64, count: 32),
                 let signingKey = SigningKey(seed: signingSeed), let staticKey = AgreementKey(seed: staticSeed)
             else { return nil }
-            var userKey: SigningKey?
-            if hasUserKey, let seed = secret.part(offset: seeds + 96, count: 32) { userKey = SigningKey(seed: seed) }
             let identity = DeviceIdentity(
                 name: name,
                 founder: founder,
                 workspaceNonce: nonce,
                 user: user,
+                inviter: inviter,
                 certificates: certificates,
                 signingKey: signingKey,
                 staticKey: staticKey,
-                membershipKey: membershipKey,
-                userKey: userKey
+                membershipKey: membershipKey
             )
             guard identity.hasCertifiedKeys else { return nil }
             return identity
@@ -323,14 +339,13 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         }
     }
 
-    /// Whether the seeds are those of the public keys that its certificates are about, and of its user.
+    /// Whether the seeds are those of the public keys that its certificates are about.
     private var hasCertifiedKeys: Bool {
-        guard let own = self.certificates.first, own.device == self.device, own.staticKey == self.publicStaticKey else {
-            return false
-        }
-        return switch self.userKey {
-        case .none: true
-        case .some(let key): key.publicKey.bytes32 == self.user.bytes
-        }
+        self.certificates.first?.device == self.device && self.certificates.first?.staticKey == self.publicStaticKey
     }
+}
+
+extension UserID {
+    /// The user whose root key it is.
+    package init(_ root: borrowing SigningKey) { self.init(bytes: root.publicKey.bytes32) }
 }

@@ -13,7 +13,7 @@ package struct Invite: Hashable, Sendable {
 
     package var staticKey: StaticKey
     package var secret: Bytes32
-    /// The workspace that another person is invited to; nil for a device of the same user.
+    /// The workspace that somebody is invited to who shows a root key; nil for a device of the same user.
     package var workspace: Workspace?
     package var port: UInt16
     package var addresses: [String]
@@ -92,6 +92,16 @@ package struct Invite: Hashable, Sendable {
         let hash = Blake2b.hash256(HashPersonal("peerd/invite"), bytes).0
         return (0..<self.checksumByteCount).map { UInt8(truncatingIfNeeded: hash >> (8 * UInt64($0))) }
     }
+}
+
+/// Whom an invite is for.
+package enum Guest: Hashable, Sendable {
+    /// One more device of the user who invites.
+    case device
+    /// Another person, who is called so here.
+    case person(String)
+    /// Somebody of the workspace who has lost his devices, and not the words of his root key.
+    case returning
 }
 
 /// Why a device makes no invite.

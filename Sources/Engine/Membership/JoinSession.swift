@@ -9,7 +9,7 @@ package struct JoinSession: ~Copyable {
     private var link: PeerLink?
     private var signingKey: SigningKey?
     /// The root key of who joins, if it is another person than whoever invites.
-    private var userKey: SigningKey?
+    private var root: SigningKey?
     private let workspace: Invite.Workspace?
     private let staticKey: AgreementKey
     private let deviceName: String
@@ -28,10 +28,12 @@ package struct JoinSession: ~Copyable {
 
     /// Begins; nil only if the entropy cannot make keys.
     ///
-    /// `memo`: as for a node.
+    /// `root`: the root key of who joins, if the invite is for another person; nil for that of a new user. `memo`: as
+    /// for a node.
     package init?(
         invite: Invite,
         deviceName: String,
+        root: consuming SigningKey? = nil,
         memo: (any CryptographyMemo)? = nil,
         entropy: consuming EntropyStream
     ) {
@@ -47,7 +49,10 @@ package struct JoinSession: ~Copyable {
         )
         guard let start else { return nil }
         self.workspace = invite.workspace
-        self.userKey = invite.workspace == nil ? nil : SigningKey(seed: entropy.secret(32))
+        if invite.workspace != nil {
+            let seed = entropy.secret(32)
+            self.root = root ?? SigningKey(seed: seed)
+        }
         self.firstBytes = start.bytes
         self.link = start.takeLink()
         self.signingKey = signingKey.duplicate()
@@ -82,7 +87,6 @@ package struct JoinSession: ~Copyable {
                 let identity = DeviceIdentity.joining(
                     name: self.deviceName,
                     welcome: welcome,
-                    userKey: self.userKey.take(),
                     signingKey: signingKey,
                     staticKey: self.staticKey.duplicate(),
                     self.cryptography
@@ -135,16 +139,16 @@ package struct JoinSession: ~Copyable {
 
     /// The user who joins, if he is another person than whoever invites.
     private var user: UserID? {
-        switch self.userKey {
+        switch self.root {
         case .none: nil
-        case .some(let key): UserID(bytes: key.publicKey.bytes32)
+        case .some(let key): UserID(key)
         }
     }
 
     /// Who asks, if it is another person than whoever invites.
     private borrowing func introduction(of device: DeviceID) -> Introduction? {
         guard let workspace else { return nil }
-        switch self.userKey {
+        switch self.root {
         case .none: return nil
         case .some(let key):
             let certificate = DeviceIdentity.rootCertificate(
@@ -154,7 +158,7 @@ package struct JoinSession: ~Copyable {
                 in: WorkspaceID(founder: workspace.founder, nonce: workspace.nonce, self.cryptography)
             )
             return Introduction(
-                user: UserID(bytes: key.publicKey.bytes32),
+                user: UserID(key),
                 deviceName: self.deviceName,
                 nonce: Bytes16(high: 0, low: 0),
                 certificates: [certificate]

@@ -84,8 +84,7 @@ struct PairedDevice: Hashable, Sendable {
 /// An invite that has not been used and is not too old.
 struct OpenInvite: Hashable, Sendable {
     var secret: Bytes32
-    /// What the person is called that it is for; nil if it is for a device of this user.
-    var person: String?
+    var guest: Guest
     /// When it ends, in wall time.
     var expiry: WallTime
     /// When it ends in monotonic time, which is not stored: a wall clock that is set back makes no invite last longer.
@@ -99,13 +98,33 @@ struct OpenInvite: Hashable, Sendable {
     ) throws(StoreError) -> [OpenInvite] {
         let deadline = now.monotonicMilliseconds + Invite.lifetimeMilliseconds
         return try transaction.invites().map {
-            OpenInvite(secret: $0.secret, person: $0.person, expiry: $0.expiry, deadline: deadline)
+            OpenInvite(secret: $0.secret, guest: Guest($0.person), expiry: $0.expiry, deadline: deadline)
         }
     }
 
     static func save(_ invites: [OpenInvite], in transaction: inout some NodeTransaction) throws(StoreError) {
         try transaction.setInvites(
-            invites.map { InviteRecord(secret: $0.secret, person: $0.person, expiry: $0.expiry) }
+            invites.map { InviteRecord(secret: $0.secret, person: $0.guest.recordedName, expiry: $0.expiry) }
         )
+    }
+}
+
+extension Guest {
+    /// `name`: as `recordedName` says it.
+    fileprivate init(_ name: String?) {
+        switch name {
+        case nil: self = .device
+        case ""?: self = .returning
+        case let name?: self = .person(name)
+        }
+    }
+
+    /// What a person is called; empty for somebody who was called something before.
+    fileprivate var recordedName: String? {
+        switch self {
+        case .device: nil
+        case .person(let name): name
+        case .returning: ""
+        }
     }
 }

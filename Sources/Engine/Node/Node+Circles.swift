@@ -12,43 +12,76 @@ struct RightsAge: Hashable {
     }
 }
 
+/// From where a device judges who is of the workspace.
+struct Standpoint {
+    var founder: UserID
+    /// Who uses the device.
+    var user: UserID
+    /// The device that has let it in.
+    var inviter: DeviceID
+}
+
+extension DeviceIdentity {
+    var standpoint: Standpoint { Standpoint(founder: self.founder, user: self.user, inviter: self.inviter) }
+}
+
 extension StoreTransaction {
     /// Whether a device is of the workspace: the founder's, or that of somebody whom the roster lets in.
     ///
-    /// `user`: who uses this device. His other devices may come before the roster does.
-    private func isMember(_ author: ChainAuthor, _ membership: Membership, own user: UserID) -> Bool {
+    /// Before the roster comes, other devices of the user, and the one that has let this one in.
+    private func isMember(_ author: ChainAuthor, for judge: Standpoint) -> Bool {
         let rights = self.circles.index(of: .roster).flatMap { self.rights.rights(in: $0) }
-        guard let rights else { return author.user == membership.founder || author.user == user }
-        return rights.reads(author) || author.user == user && !rights.isRemoved(author)
+        guard let rights else {
+            return author.user == judge.founder || author.user == judge.user || author.line.first == judge.inviter
+        }
+        return rights.reads(author) || author.user == judge.user && !rights.isRemoved(author)
     }
 
     /// What a device may be told; nil if it is of nobody in the workspace.
-    func scope(of author: ChainAuthor, _ membership: Membership, own user: UserID) -> CircleScope? {
-        guard self.isMember(author, membership, own: user) else { return nil }
-        return self.circles(readableBy: author, founder: membership.founder)
+    func scope(of author: ChainAuthor, for judge: Standpoint) -> CircleScope? {
+        guard self.isMember(author, for: judge) else { return nil }
+        return self.circles(readableBy: author, founder: judge.founder)
     }
 }
 
 extension DeviceBook {
+    /// Notes of each device whether the workspace has removed it, or its user.
+    mutating func judge(for judge: Standpoint, in transaction: some StoreTransaction) {
+        let age = RightsAge(of: transaction)
+        guard age != self.rightsAge else { return }
+        self.rightsAge = age
+        for keys in self.sortedKeys {
+            guard let entry = self[keys] else { continue }
+            self[keys]?.isRemoved = transaction.scope(of: entry.author, for: judge) == nil
+        }
+    }
+
     /// What a peer may be told before it has shown who it is, by the key that it has in the handshake.
     ///
     /// `isKnown`: whether that says who it is.
     func scope(
         of key: StaticKey,
-        _ membership: Membership,
-        own user: UserID,
+        for judge: Standpoint,
         in transaction: some StoreTransaction
     ) -> (scope: CircleScope, isKnown: Bool) {
         // Where nobody has let another user in, all members are devices of one.
         guard transaction.circles.count > 1 else { return (.home, true) }
         let authors = self.entries.values.filter { $0.staticKey == key }.map(\.author)
         guard Set(authors.map(\.user)).count == 1 else { return (.nothing, false) }
-        let scopes = authors.map { transaction.scope(of: $0, membership, own: user) ?? .nothing }
+        let scopes = authors.map { transaction.scope(of: $0, for: judge) ?? .nothing }
         return (scopes.dropFirst().reduce(scopes[0]) { $0.intersection($1) }, true)
     }
 }
 
 extension Node where Store: ~Copyable {
+    /// Finds which devices are of nobody in the workspace any more, if what decides about that has changed.
+    mutating func judgeDevices() throws(StoreError) {
+        let judge = self.identity.standpoint
+        try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            self.book.judge(for: judge, in: transaction)
+        }
+    }
+
     /// Says who this device is to everybody in the workspace, if not all of them are its user's.
     mutating func introduceInRoster() {
         do throws(StoreError) {
@@ -139,9 +172,10 @@ extension ReplicaAuthor {
     /// Returns whether it did.
     mutating func introduceInRoster(in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
         guard let roster = transaction.circles.index(of: .roster) else { return false }
-        let device = self.identity.device
+        let certificates = self.identity.certificates
         let isThere = transaction.segmentIndices.contains { segment in
-            transaction.progress(of: segment).circle == roster && transaction.segment(segment).device == device
+            transaction.progress(of: segment).circle == roster
+                && transaction.segment(segment).introduction?.certificates == certificates
         }
         if isThere { return false }
         // Who is not let in yet, as far as is known here, would be believed by nobody.

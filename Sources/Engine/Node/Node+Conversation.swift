@@ -24,12 +24,12 @@ extension Node where Store: ~Copyable {
     }
 
     private mutating func sayHello(_ connection: PeerConnection) {
-        let (membership, user) = (self.replica.author.membership, self.identity.user)
+        let judge = self.identity.standpoint
         do throws(StoreError) {
             let fingerprint = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 var isKnown = true
                 if let key = connection.staticKey {
-                    let found = self.book.scope(of: key, membership, own: user, in: transaction)
+                    let found = self.book.scope(of: key, for: judge, in: transaction)
                     (connection.session.scope, isKnown) = found
                 }
                 return try connection.session.begin(isKnown: isKnown, in: &transaction)
@@ -150,17 +150,9 @@ extension Node where Store: ~Copyable {
             self.violation(connection, "a hello in a pairing")
             return
         }
-        // Whoever certifies devices of his own with the static key of another has to guess its device's first bytes,
-        // too.
-        var candidates = self.book.sortedKeys.filter { $0.staticKey == key }
-        if let device = connection.introduction?.device, !candidates.contains(where: { $0.device == device }) {
-            candidates.append(PeerKeys(device: device, staticKey: key))
+        guard let keys = self.keys(of: connection, with: key, provedBy: hello) else {
+            return self.violation(connection, "a hello of another device")
         }
-        let proved = candidates.first {
-            $0.device.start == hello.deviceStart
-                && connection.isProved($0.device, by: hello.proof, self.cryptography)
-        }
-        guard let keys = proved else { return self.violation(connection, "a hello of another device") }
         if keys.device == self.identity.device {
             // A copy of this very device; its changes come by way of others, and both forks count. The other end is
             // to hear it, too.
@@ -169,9 +161,12 @@ extension Node where Store: ~Copyable {
         }
         let isKnown = self.book[keys] != nil
         // Nothing is kept of somebody who is no member.
-        let author = self.book[keys]?.author ?? connection.introduction.flatMap { ChainAuthor($0) }
-        guard let author, self.admits(connection, author) else { return }
-        if !isKnown, let introduction = connection.introduction {
+        let shown = connection.introduction.flatMap { ChainAuthor($0) }
+        let known = self.book[keys]?.author
+        // One that was certified anew stands above who may have removed it.
+        let isAnew = shown.map { shown in known.map { $0.generation < shown.generation } ?? true } ?? false
+        guard let author = isAnew ? shown : known, self.admits(connection, author) else { return }
+        if isAnew, let introduction = connection.introduction {
             guard self.hasRoom(for: connection, named: introduction.deviceName, author) else { return }
             guard self.meet(introduction) else { return self.drop(connection) }
         }
@@ -216,13 +211,27 @@ extension Node where Store: ~Copyable {
         self.noteClock(hello.wallTime, of: connection)
     }
 
+    /// The keys that a hello has proved the peer to have, beside a static key.
+    private func keys(of connection: PeerConnection, with key: StaticKey, provedBy hello: Hello) -> PeerKeys? {
+        // Whoever certifies devices of his own with the static key of another has to guess its device's first bytes,
+        // too.
+        var candidates = self.book.sortedKeys.filter { $0.staticKey == key }
+        if let device = connection.introduction?.device, !candidates.contains(where: { $0.device == device }) {
+            candidates.append(PeerKeys(device: device, staticKey: key))
+        }
+        return candidates.first {
+            $0.device.start == hello.deviceStart
+                && connection.isProved($0.device, by: hello.proof, self.cryptography)
+        }
+    }
+
     /// Whether the user of a device is in the workspace; from now on the session tells it what he may read.
     private mutating func admits(_ connection: PeerConnection, _ author: ChainAuthor) -> Bool {
         connection.author = author
-        let (membership, user) = (self.replica.author.membership, self.identity.user)
+        let judge = self.identity.standpoint
         do throws(StoreError) {
             let isMember = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-                connection.refreshScope(membership, own: user, in: transaction)
+                connection.refreshScope(for: judge, in: transaction)
             }
             if isMember { return true }
             self.counters.refusedConnectionCount += 1

@@ -64,7 +64,7 @@ extension Node where Store: ~Copyable {
             else { continue }
             self.book.add(certificate.keys, name: introduction.deviceName, author)
         }
-        for paired in self.admissions.paired where self.book[paired.keys] == nil {
+        for paired in self.admissions.paired {
             self.book.add(paired.keys, name: paired.name, paired.author)
         }
         // A joining device knows its inviter from its own certificates before it has seen anything of the log.
@@ -73,6 +73,7 @@ extension Node where Store: ~Copyable {
             author.line.removeFirst(link)
             self.book.add(certificate.keys, name: "", author)
         }
+        try self.judgeDevices()
     }
 
     // MARK: - Dialling

@@ -24,12 +24,13 @@ extension Node where Store: ~Copyable {
             try self.refreshBook()
             self.introduceInRoster()
         }
+        try self.judgeDevices()
         if intake.summary.storedChangeCount > 0 || intake.summary.isRevised { try self.refreshWaits() }
         for fork in intake.forks {
             self.effects.append(.notice(.forked(device: fork.deviceName, sequence: fork.sequence)))
         }
         let others = self.readyConnections
-        let (membership, user) = (self.replica.author.membership, self.identity.user)
+        let judge = self.identity.standpoint
         var overfull: [PeerConnection] = []
         let (actions, news) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             let entries = try intake.places.map { place throws(StoreError) in
@@ -41,7 +42,7 @@ extension Node where Store: ~Copyable {
             }
             let circles = intake.places.map { transaction.progress(of: $0.segment).circle }
             // What came may say that somebody reads it, or not any more.
-            for other in others { _ = other.refreshScope(membership, own: user, in: transaction) }
+            for other in others { _ = other.refreshScope(for: judge, in: transaction) }
             let isDuplicate = intake.duplicateChangeCount > 0 && intake.summary.repairedChanges.isEmpty
             let actions = connection.session.stored(intake.places, sawDuplicate: isDuplicate, in: &transaction)
             let replicas = Set(entries.map(\.replica))

@@ -4,18 +4,17 @@ internal import SyncProtocol
 
 /// Letting devices in.
 extension Node where Store: ~Copyable {
-    /// Makes an invite for one more device of this user, or for another person: good once, for ten minutes.
+    /// Makes an invite: good once, for ten minutes.
     ///
-    /// The oldest gives way when too many are open. `person`: what the person is called here; nil for a device of this
-    /// user.
+    /// The oldest gives way when too many are open.
     package mutating func makeInvite(
-        for person: String? = nil,
+        for guest: Guest = .device,
         addresses: [String],
         port: UInt16,
         at now: ClockReading
     ) throws(InviteRefusal) -> Invite {
-        if person != nil, self.identity.user != self.identity.founder { throw .notFounder }
-        guard !self.identity.isTooFarFromRoot else {
+        if case .person = guest, self.identity.user != self.identity.founder { throw .notFounder }
+        guard guest != .device || !self.identity.isTooFarFromRoot else {
             throw .tooFarFromRoot(nearest: self.nameOfDeviceNearestToRoot)
         }
         let bytes = self.replica.author.entropy.bytes(32)
@@ -24,14 +23,14 @@ extension Node where Store: ~Copyable {
         if open.count >= Invite.openCountMax { open.removeFirst() }
         let expiry = now.wall.advanced(byMilliseconds: Invite.lifetimeMilliseconds)
         let deadline = now.monotonicMilliseconds + Invite.lifetimeMilliseconds
-        open.append(OpenInvite(secret: secret, person: person, expiry: expiry, deadline: deadline))
+        open.append(OpenInvite(secret: secret, guest: guest, expiry: expiry, deadline: deadline))
         do throws(StoreError) {
             try self.saveInvites(open)
         } catch {
             throw .store(error)
         }
         var invite = Invite(staticKey: self.identity.publicStaticKey, secret: secret, port: port, addresses: addresses)
-        if person != nil {
+        if guest != .device {
             invite.workspace = Invite.Workspace(founder: self.identity.founder, nonce: self.identity.workspaceNonce)
         }
         return invite
@@ -77,7 +76,8 @@ extension Node where Store: ~Copyable {
         guard let invite = connection.invite, case .opening = connection.phase, let key = connection.staticKey else {
             return self.violation(connection, "a request to join without an invite")
         }
-        guard self.admissions.invites.contains(invite), invite.isOpen(at: self.now), !self.identity.isTooFarFromRoot
+        guard self.admissions.invites.contains(invite), invite.isOpen(at: self.now),
+            invite.guest != .device || !self.identity.isTooFarFromRoot
         else {
             // Someone else was quicker with the same invite.
             self.counters.refusedConnectionCount += 1
@@ -87,7 +87,7 @@ extension Node where Store: ~Copyable {
         guard request.device != self.identity.device, key != self.identity.publicStaticKey,
             connection.isProved(request.device, by: request.proof, self.cryptography)
         else { return self.violation(connection, "a request to join as another device") }
-        guard (invite.person == nil) == (request.person == nil), self.holds(request, key) else {
+        guard (invite.guest == .device) == (request.person == nil), self.holds(request, key, for: invite.guest) else {
             return self.violation(connection, "a request to join that is not what the invite is for")
         }
         let introduction =
@@ -106,8 +106,8 @@ extension Node where Store: ~Copyable {
                 (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
                 try OpenInvite.save(rest, in: &transaction)
                 try PairedDevice.save(paired, in: &transaction)
-                guard let person = invite.person else { return }
-                try author.admit(introduction.user, named: person, in: &transaction)
+                guard case .person(let name) = invite.guest else { return }
+                try author.admit(introduction.user, named: name, in: &transaction)
             }
         } catch {
             self.note(error)
@@ -123,20 +123,30 @@ extension Node where Store: ~Copyable {
             workspaceNonce: self.identity.workspaceNonce,
             user: introduction.user,
             membershipKey: self.identity.membershipKeyBytes,
+            inviter: self.identity.device,
             certificates: introduction.certificates
         )
         self.send(.welcome(welcome), on: connection)
-        if invite.person != nil { self.introduceInRoster() }
+        if invite.guest != .device { self.introduceInRoster() }
         self.pumpAll()
     }
 
-    /// Whether the certificates that a person shows are about the device that asks, and hold.
-    private func holds(_ request: JoinRequest, _ key: StaticKey) -> Bool {
-        guard let introduction = request.person else { return true }
+    /// Whether the certificates that a person shows are about the device that asks, and hold, and whether he is new or
+    /// comes back as the invite says.
+    private mutating func holds(_ request: JoinRequest, _ key: StaticKey, for guest: Guest) -> Bool {
+        guard let introduction = request.person, let author = ChainAuthor(introduction) else {
+            return request.person == nil
+        }
         let certificate = introduction.certificates.first
-        return certificate?.device == request.device && certificate?.staticKey == key
-            && introduction.user != self.identity.founder
-            && introduction.isCertified(in: self.identity.workspace, self.cryptography)
+        guard certificate?.device == request.device, certificate?.staticKey == key,
+            introduction.isCertified(in: self.identity.workspace, self.cryptography)
+        else { return false }
+        guard guest == .returning else { return introduction.user != self.identity.founder }
+        let judge = self.identity.standpoint
+        let scope = try? self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            transaction.scope(of: author, for: judge)
+        }
+        return scope != nil
     }
 
     /// A device has come: it has got its welcome, and stays a member.
@@ -176,7 +186,7 @@ extension Node where Store: ~Copyable {
     /// False if it cannot be remembered.
     mutating func meet(_ introduction: Introduction) -> Bool {
         guard let met = PairedDevice(introduction, lapse: .after(self.now)),
-            self.savePaired(self.admissions.paired + [met])
+            self.savePaired(self.admissions.paired.filter { $0.keys != met.keys } + [met])
         else { return false }
         self.book.add(met.keys, name: met.name, met.author)
         self.effects.append(.notice(.memberMet(device: met.name)))

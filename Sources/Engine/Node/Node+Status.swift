@@ -43,7 +43,7 @@ extension Node where Store: ~Copyable {
 
     /// The addresses that lead to no machine; one of a machine that is known and away is no further one.
     private var failingAddresses: [AddressStatus] {
-        let known = Set(self.book.entries.values.lazy.filter { !$0.isForgotten }.flatMap(\.addresses))
+        let known = Set(self.book.entries.values.lazy.filter(\.isWanted).flatMap(\.addresses))
         return self.book.unknownAddresses.compactMap { address, unknown in
             guard let failure = unknown.failure, failure != .unreachable || !known.contains(address) else { return nil }
             return AddressStatus(address: address, failure: failure)
@@ -55,7 +55,7 @@ extension Node where Store: ~Copyable {
         guard let entry = self.book[key] else { return nil }
         // Several if copies of the device run: what one of them lacks, the device lacks.
         let sessions = self.readyConnections.filter { $0.keys == entry.keys }
-        guard !sessions.isEmpty || !entry.isForgotten else { return nil }
+        guard !sessions.isEmpty || entry.isWanted else { return nil }
         let latest = sessions.max { ($0.readySince ?? 0) < ($1.readySince ?? 0) }
         let missing = sessions.compactMap { view.missing[$0.id] }
         let isCompared = !sessions.isEmpty && missing.count == sessions.count

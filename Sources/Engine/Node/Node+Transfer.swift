@@ -10,7 +10,7 @@ extension Node where Store: ~Copyable {
     mutating func pump(_ connections: [PeerConnection]) {
         let device = self.identity.device
         let now = self.now.monotonicMilliseconds
-        let (membership, user) = (self.replica.author.membership, self.identity.user)
+        let judge = self.identity.standpoint
         let sealed = connections.isEmpty ? nil : self.replica.author.state.sealed
         self.replica.author.state.sealed = nil
         var outgoing: [(connection: PeerConnection, bytes: [UInt8])] = []
@@ -20,7 +20,7 @@ extension Node where Store: ~Copyable {
                 // What was just written goes to the wire from memory.
                 var last = sealed.map { EncodedRun($0.run, at: $0.place) }
                 for connection in connections where connection.device != nil {
-                    guard connection.refreshScope(membership, own: user, in: transaction) else {
+                    guard connection.refreshScope(for: judge, in: transaction) else {
                         removed.append(connection)
                         continue
                     }

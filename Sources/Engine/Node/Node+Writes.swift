@@ -16,6 +16,7 @@ extension Node where Store: ~Copyable {
                 }
             }
             self.storeFailure = nil
+            try self.judgeDevices()
         } catch {
             self.note(error)
             answers = requests.map { ($0.id, .failure(.store(error))) }

@@ -230,6 +230,14 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case notShared(ObjectID)
     /// The user may not do that here, with an object if one is named.
     case notPermitted(RightNeed, ObjectID?)
+    /// The device is the one that writes, or goes with it.
+    case isThisDevice
+    /// The device vouches for the one that writes, or is as near to the root key of its user.
+    case standsAbove(DeviceID)
+    /// Devices with these names, which it has vouched for, would go with it.
+    case takesOthers([String])
+    /// The first device was not vouched for by the second one.
+    case notBelow(DeviceID, DeviceID)
     /// An open branch shows an earlier value of the property.
     case shownOnBranch(name: String, of: String)
     case store(StoreError)

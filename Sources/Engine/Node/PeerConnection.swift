@@ -111,15 +111,15 @@ final class PeerConnection {
     /// Has the session tell the other side no more than what it may read by now.
     ///
     /// Returns false if it may read nothing any more.
-    func refreshScope(_ membership: Membership, own user: UserID, in transaction: some StoreTransaction) -> Bool {
+    func refreshScope(for judge: Standpoint, in transaction: some StoreTransaction) -> Bool {
         let age = RightsAge(of: transaction)
         guard let author, age != self.scopeAge else { return self.isMember }
         self.scopeAge = age
-        let scope = transaction.scope(of: author, membership, own: user)
+        let scope = transaction.scope(of: author, for: judge)
         self.session.scope = scope ?? .nothing
         self.isMember = scope != nil
         self.readsAll = scope?.contains(allOf: transaction.circles) ?? false
-        if author.user != user { self.ended = transaction.circlesEnded(for: author, by: user) }
+        if author.user != judge.user { self.ended = transaction.circlesEnded(for: author, by: judge.user) }
         return self.isMember
     }
 

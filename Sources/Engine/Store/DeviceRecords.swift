@@ -17,7 +17,7 @@ package struct PairedDeviceRecord: Hashable, Sendable {
 /// An invite that is open.
 package struct InviteRecord: Hashable, Sendable {
     package var secret: Bytes32
-    /// What the person is called that it is for; nil if it is for a device of this user.
+    /// What the person is called that it is for, or empty if he has a name here; nil for a device of this user.
     package var person: String?
     package var expiry: WallTime
 

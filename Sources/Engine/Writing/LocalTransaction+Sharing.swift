@@ -6,6 +6,9 @@ package struct ShareReport: Hashable, Sendable {
     package var circle: Circle
     /// Objects that went over into a circle of their own, which is done when an object is shared for the first time.
     package var movedCount: Int
+    /// Whether a role was taken that is to be given again, for less: the grant names the removal, so it takes a
+    /// transaction of its own.
+    package var isHalfDone = false
 }
 
 /// Objects that others may read and write: each with what is below it is a circle of its own.
@@ -29,8 +32,12 @@ extension LocalTransaction {
                 report.movedCount = try local.plan.transfer(object, to: report.circle, in: &local.state)
             } else if try local.plan.hasParent(object, in: report.circle, in: &local.state) {
                 throw .partOfShare(object)
+            } else {
+                _ = try local.plan.deleteTwins(below: object, in: &local.state)
             }
-            if try local.lower(user, to: role, in: report.circle) { return report }
+            let taken = try local.lower(user, to: role, names, in: report.circle)
+            report.isHalfDone = taken.contains(role)
+            if report.isHalfDone || local.has(user, role, names, in: report.circle) { return report }
             let rights = local.store.circles.index(of: report.circle).flatMap { local.store.rights.rights(in: $0) }
             if let rights, rights.isRemovedByOwner(user, from: role), !report.circle.isOwned(by: local.plan.user) {
                 throw .notPermitted(.owner, object)
@@ -52,6 +59,9 @@ extension LocalTransaction {
         try self.planning { local throws(WriteRefusal) in
             guard try local.plan.isVisible(object, in: &local.state) else { throw .noSuchObject(object) }
             let circle = try local.plan.circle(of: object, in: &local.state)
+            // Who has it only where another machine moved it at once has nothing more now.
+            let hadTwins = try local.plan.deleteTwins(below: object, in: &local.state)
+            if hadTwins, !local.standingGrants(in: circle).contains(where: { $0.user == user }) { return }
             guard circle != local.plan.base else { throw .notShared(object) }
             if try local.plan.hasParent(object, in: circle, in: &local.state) { throw .partOfShare(object) }
             try local.remove(user, from: Set(Role.allCases), in: circle)
@@ -65,8 +75,8 @@ extension LocalTransaction {
             for number in 0..<UInt32(local.store.circles.count) {
                 let index = CircleIndex(rawValue: number)
                 let circle = local.store.circles[index]
-                guard circle.isOwned(by: local.plan.user), let rights = local.store.rights.rights(in: index),
-                    rights.standingGrants().contains(where: { $0.grant.user == user })
+                guard circle.isOwned(by: local.plan.user),
+                    local.standingGrants(in: circle).contains(where: { $0.user == user })
                 else { continue }
                 try local.remove(user, from: Set(Role.allCases), in: circle)
             }
@@ -79,28 +89,43 @@ extension LocalTransaction {
         from roles: Set<Role>,
         in circle: Circle
     ) throws(WriteRefusal) {
-        let heads = try WriteRefusal.from { () throws(StoreError) in try self.store.heads(of: user, in: circle) }
-        guard heads.count <= Limits.removalHeadCountMax else {
-            throw .tooLarge(what: "chains of the user", limit: Limits.removalHeadCountMax)
+        let heads = try WriteRefusal.from { () throws(StoreError) in
+            var count: UInt64 = 0
+            return try self.store.heads(in: circle, cutting: &count) { $0.user == user }
         }
         let removal = RightsStatement.Removal(of: user, from: roles, heads: heads)
         try self.plan.append(.rights(.removes(removal)), in: circle)
     }
 
-    /// Takes higher roles from a user than he is to have.
+    /// What is granted in a circle and not taken back.
+    private func standingGrants(in circle: Circle) -> [RightsStatement.Grant] {
+        let rights = self.store.circles.index(of: circle).flatMap { self.store.rights.rights(in: $0) }
+        return rights?.standingGrants().map(\.grant) ?? []
+    }
+
+    private func has(_ user: UserID, _ role: Role, _ names: [String]?, in circle: Circle) -> Bool {
+        self.standingGrants(in: circle).contains { grant in
+            grant.user == user && grant.role == role && grant.exactNames == names.map { Set($0.map { ExactText($0) }) }
+        }
+    }
+
+    /// Takes from a user what is more than he is to have.
     ///
-    /// Returns whether he has that one already.
+    /// Returns the roles that are taken.
     private mutating func lower(
         _ user: UserID,
         to role: Role,
+        _ names: [String]?,
         in circle: Circle
-    ) throws(WriteRefusal) -> Bool {
-        guard let number = self.store.circles.index(of: circle), let rights = self.store.rights.rights(in: number)
-        else { return false }
-        let standing = rights.standingGrants().map(\.grant).filter { $0.user == user }
-        let higher = Set(standing.map(\.role).filter { $0 < role })
-        if !higher.isEmpty { try self.remove(user, from: higher, in: circle) }
-        return standing.contains { $0.role == role && $0.names == nil }
+    ) throws(WriteRefusal) -> Set<Role> {
+        let excess = self.standingGrants(in: circle).filter { grant in
+            guard grant.user == user else { return false }
+            guard grant.role == role, let names else { return grant.role < role }
+            return grant.exactNames.map { !$0.isSubset(of: names.map { ExactText($0) }) } ?? true
+        }
+        let roles = Set(excess.map(\.role))
+        if !roles.isEmpty { try self.remove(user, from: roles, in: circle) }
+        return roles
     }
 
     /// The removals of a user that a new grant overrides.
@@ -117,18 +142,7 @@ extension LocalTransaction {
     }
 }
 
-extension StoreTransaction {
-    /// The last changes of all chains of a user in a circle.
-    fileprivate mutating func heads(of user: UserID, in circle: Circle) throws(StoreError) -> [NamedChange] {
-        guard let number = self.circles.index(of: circle) else { return [] }
-        var heads: [NamedChange] = []
-        for segment in self.segmentIndices {
-            let progress = self.progress(of: segment)
-            guard progress.circle == number, self.segment(segment).introduction?.user == user else { continue }
-            let place = SegmentPoint(segment: segment, sequence: progress.storedSequence)
-            guard let hash = try self.hash(at: place) else { continue }
-            heads.append(NamedChange(replica: self.replicaID(segment), sequence: place.sequence, hash: hash))
-        }
-        return heads
-    }
+extension RightsStatement.Grant {
+    /// The properties that may be written, as they are compared; nil for all.
+    fileprivate var exactNames: Set<ExactText>? { self.names.map { Set($0.map { ExactText($0) }) } }
 }

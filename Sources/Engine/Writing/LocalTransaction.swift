@@ -13,6 +13,10 @@ package struct LocalTransaction: ~Copyable {
     let branch: BranchID?
     /// The device that writes: an undo takes back what it has done.
     package let device: DeviceID
+    /// The device with its user, as its certificates say.
+    let author: ChainAuthor?
+    /// Whose the workspace is.
+    let founder: UserID
     /// The action that the transaction belongs to.
     let action: ActionContext
     /// Why a step was refused.

@@ -127,10 +127,52 @@ extension TransactionPlan {
             }
             try self.append(.move(member, place), in: target)
             try self.append(.delete(member), in: source)
+            try self.deleteTwins(of: member, besides: target, in: &transaction)
             self.birthplaces[member] = target
             count += 1
         }
         return count
+    }
+
+    /// Deletes an object in the circles of this user where it lives besides the one where it shows.
+    ///
+    /// Machines that moved it at once leave it in several. None of them cleans up by itself, since another one may
+    /// know of further circles; what the user does with the object he does with all that is left of it.
+    /// - Returns: in how many circles that is.
+    @discardableResult
+    mutating func deleteTwins(
+        of object: ObjectID,
+        besides circle: Circle,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Int {
+        guard self.only == nil, transaction.circles.count > 1, self.birthplaces[object] == nil else { return 0 }
+        let user = self.user
+        let circles = try WriteRefusal.from { () throws(StoreError) -> [Circle] in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return [] }
+            var circles: [Circle] = []
+            for twin in try transaction.twins(of: index, by: user) {
+                circles.append(try transaction.circles[transaction.object(twin).circle])
+            }
+            return circles
+        }
+        let others = circles.filter { $0 != circle }
+        for other in others { try self.append(.delete(object), in: other) }
+        return others.count
+    }
+
+    /// Deletes the twins of an object, and of what shows below it.
+    ///
+    /// - Returns: whether there were any.
+    mutating func deleteTwins(
+        below top: ObjectID,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Bool {
+        var count = 0
+        for member in try self.subtree(of: top, in: &transaction) {
+            let circle = try self.circle(of: member, in: &transaction)
+            count += try self.deleteTwins(of: member, besides: circle, in: &transaction)
+        }
+        return count > 0
     }
 
     /// The names of what an object of a circle holds, be it shown or not.

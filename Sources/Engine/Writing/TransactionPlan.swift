@@ -259,8 +259,10 @@ struct TransactionPlan {
         try self.requireVisible(object, in: &transaction)
         let top = try self.circle(of: object, in: &transaction)
         for member in try self.subtree(of: object, in: &transaction) where !self.deleted.contains(member) {
-            if try self.circle(of: member, in: &transaction).outlives(top, deletedBy: self.user) { continue }
+            let circle = try self.circle(of: member, in: &transaction)
+            if circle.outlives(top, deletedBy: self.user) { continue }
             try self.append(.delete(member))
+            try self.deleteTwins(of: member, besides: circle, in: &transaction)
             self.deleted.insert(member)
             self.living.remove(member)
         }

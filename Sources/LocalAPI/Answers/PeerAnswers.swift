@@ -248,3 +248,22 @@ package struct RestampAnswer: Answer {
         package var changes: Int
     }
 }
+
+/// What removing a machine did.
+package struct MachineRemovalAnswer: Answer {
+    package var removed: [Machine]
+    /// Transactions of theirs that were here and count no more.
+    package var cutTransactions: Int
+
+    package struct Machine: Answer {
+        package var id: String
+        package var name: String
+    }
+
+    init(_ removal: MachineRemoval, names: [(device: DeviceID, name: String)]) {
+        self.removed = removal.removed.map { id in
+            Machine(id: id, name: names.first { $0.device.description == id }?.name ?? "")
+        }
+        self.cutTransactions = removal.cutTransactionCount
+    }
+}

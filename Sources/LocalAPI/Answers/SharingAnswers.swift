@@ -23,12 +23,22 @@ package struct AccessAnswer: Answer {
     /// The object that is shared: itself, or one above it; nil if only the owner has access.
     package var shared: String?
     package var access: [Entry]
+    /// Who has a copy that does not change with it, from when machines moved it at once.
+    package var copies: [Entry]
     /// Whether the owner's machines say that this user has no access any more.
     package var hasEnded: Bool
 
     package struct Entry: Answer {
         package var user: PersonAnswer
         package var role: Word<Role>
+        /// The properties that the person may write, if not all.
+        package var properties: [String]?
+
+        init(_ access: PersonAccess) {
+            self.user = PersonAnswer(access.person)
+            self.role = Word(Role(rawValue: access.role.rawValue) ?? .read)
+            self.properties = access.properties
+        }
     }
 
     package enum Role: String, CaseIterable, Sendable {
@@ -38,9 +48,7 @@ package struct AccessAnswer: Answer {
     init(_ report: AccessReport, of object: ObjectID) {
         (self.object, self.shared) = (object.description, report.shared?.description)
         self.hasEnded = report.hasEnded
-        self.access = report.people.map { access in
-            Entry(user: PersonAnswer(access.person), role: Word(Role(rawValue: access.role.rawValue) ?? .read))
-        }
+        (self.access, self.copies) = (report.people.map { Entry($0) }, report.copies.map { Entry($0) })
     }
 }
 

@@ -53,11 +53,13 @@ struct SharingRoutes: Sendable {
     private func share(_ request: Request) async throws -> AccessAnswer {
         let members = try Members(try await request.json(), of: "The body")
         let text = try members.requiredText("role")
+        let properties = members["properties"].map { $0 != .null } ?? false ? try members.texts("properties") : nil
         try members.requireNoOthers()
         guard let role = AccessRole(rawValue: text), role != .owner else {
             throw Problem.badRequest("A “role” is “read”, “write” or “manage”.")
         }
-        let object = try await self.object(request)
-        return AccessAnswer(try await self.workspace.share(object, with: request.parameters[1], as: role), of: object)
+        let (object, person) = (try await self.object(request), request.parameters[1])
+        let report = try await self.workspace.share(object, with: person, as: role, only: properties)
+        return AccessAnswer(report, of: object)
     }
 }

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import Foundation
 internal import NIOHTTP1
 internal import PeerdKit
 internal import Persistence
@@ -17,6 +18,7 @@ struct SyncRoutes: Sendable {
             Route(.POST, "/api/sync") { try await self.sync($0) },
             Route(.POST, "/api/peers") { try await self.meet($0) },
             Route(.DELETE, "/api/peers/{device}") { try await self.forget($0) },
+            Route(.POST, "/api/peers/{device}/removal") { try await self.remove($0) },
             Route(.POST, "/api/erasures") { try await self.decideErasures($0) },
             Route(.POST, "/api/restamp") { try await self.restamp($0) },
             Route(.POST, "/api/doctor") { try await self.doctor($0) },
@@ -76,6 +78,34 @@ struct SyncRoutes: Sendable {
             throw Problem.invalid("\(name) is connected, and so not gone; stop its daemon first.")
         }
         return .noContent
+    }
+
+    /// Removes a machine that is lost or stolen.
+    private func remove(_ request: Request) async throws -> MachineRemovalAnswer {
+        try request.requireOwner("Machines are removed", advice: "Use “peerd peers remove”.")
+        let members = try Members(try await request.jsonOrNothing(), of: "The body")
+        let (keep, takesOthers) = (try members.texts("keep"), try members.flag("with_invited"))
+        let since = try members.text("since").map { text in
+            guard let date = MomentText.date(text, now: Date()) else {
+                throw PeerdError(
+                    .invalidArgument,
+                    "“\(text.prefix(80))” is no time.",
+                    advice: "Write a time like 2026-03-01, 2026-03-01T14:30:00Z or “2 days ago”."
+                )
+            }
+            return date
+        }
+        try members.requireNoOthers()
+        let known = try await self.workspace.machines()
+        let device = try Self.device(request.parameters[0], of: known).device
+        let kept = try keep.map { try Self.device($0, of: known).device.description }
+        let removal = try await self.workspace.remove(
+            machine: device.description,
+            keeping: kept,
+            takingOthers: takesOthers,
+            since: since
+        )
+        return MachineRemovalAnswer(removal, names: known)
     }
 
     /// Lets the erasures of a machine through that wait, or stops them.

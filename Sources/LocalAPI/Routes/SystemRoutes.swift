@@ -63,9 +63,12 @@ struct SystemRoutes: Sendable {
 
     private func invite(_ request: Request) async throws -> Created<InviteAnswer> {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
-        let person = try members.text("person")
+        let (person, isBack) = (try members.text("person"), try members.flag("back"))
         try members.requireNoOthers()
         if let person { try Workspace.check(personName: person) }
+        guard person == nil || !isBack else {
+            throw Problem.badRequest("An invite is for a new “person”, or for somebody who comes “back”.")
+        }
         guard let address = self.server.inviteAddress else {
             throw PeerdError(
                 .notSyncing,
@@ -74,7 +77,7 @@ struct SystemRoutes: Sendable {
             )
         }
         let (invite, endsOldest) = try await self.workspace.driver().makeInvite(
-            for: person,
+            for: person.map { .person($0) } ?? (isBack ? .returning : .device),
             // A machine that was moved, or was started without a network, has other addresses than when it started.
             addresses: try ListenAddress.reachableHosts(address.host),
             port: address.port

@@ -14,6 +14,11 @@ package enum KeyFile {
         try self.create(identity.encoded(), at: paths.keys)
     }
 
+    /// Writes the keys of a workspace in the place of those that are there: a crash leaves the old ones or these.
+    package static func replace(_ identity: borrowing DeviceIdentity, at paths: DirectoryPaths) throws {
+        try identity.encoded().withBytes { bytes throws in try PrivateFile.write(bytes, to: paths.keys) }
+    }
+
     /// Reads the keys of the directory's workspace.
     package static func load(_ paths: DirectoryPaths) throws -> DeviceIdentity {
         try self.identity(in: self.read(paths.keys), paths.keys)

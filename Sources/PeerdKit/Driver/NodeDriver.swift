@@ -446,9 +446,9 @@ package actor NodeDriver {
         return isForgotten
     }
 
-    /// Makes an invite, for another person if one is named; `endsOldest`: whether another one gave way to it.
+    /// Makes an invite; `endsOldest`: whether another one gave way to it.
     package func makeInvite(
-        for person: String? = nil,
+        for guest: Guest = .device,
         addresses: [String],
         port: UInt16
     ) throws -> (invite: Invite, endsOldest: Bool) {
@@ -456,7 +456,7 @@ package actor NodeDriver {
             let now = SystemClock.now()
             let endsOldest = node.hasAllInvitesOpen(at: now)
             do throws(InviteRefusal) {
-                let invite = try node.makeInvite(for: person, addresses: addresses, port: port, at: now)
+                let invite = try node.makeInvite(for: guest, addresses: addresses, port: port, at: now)
                 return .success((invite, endsOldest))
             } catch {
                 return .failure(error)

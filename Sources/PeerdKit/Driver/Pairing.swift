@@ -7,10 +7,13 @@ internal import PeerTransport
 package struct Pairing {
     package let invite: Invite
     package let deviceName: String
+    /// Those of the user who joins, if it is another person than whoever invites.
+    package let words: RecoveryWords
 
-    package init(invite: Invite, deviceName: String) {
+    package init(invite: Invite, deviceName: String, words: RecoveryWords) {
         self.invite = invite
         self.deviceName = deviceName
+        self.words = words
     }
 
     private static let dialTimeout = Duration.seconds(5)
@@ -90,7 +93,12 @@ package struct Pairing {
         _ paths: DirectoryPaths
     ) async throws -> Attempt {
         guard let entropy = EntropyStream(seed: SystemEntropy.seed()),
-            var session = JoinSession(invite: self.invite, deviceName: self.deviceName, entropy: entropy)
+            var session = JoinSession(
+                invite: self.invite,
+                deviceName: self.deviceName,
+                root: self.words.rootKey(),
+                entropy: entropy
+            )
         else { throw PeerdError.noRandomness }
         let connection = TransportID(rawValue: 1)
         transport.dial(connection, address, timeout: Self.dialTimeout)

@@ -1,5 +1,5 @@
 package import CRDTCore
-internal import Foundation
+package import Foundation
 
 /// The forms in which moments are written.
 package enum MomentText {
@@ -7,7 +7,7 @@ package enum MomentText {
     private static let pointCountMax = 1024
 
     /// A time; nil if the text is none.
-    static func date(_ text: String, now: Date) -> Date? {
+    package static func date(_ text: String, now: Date) -> Date? {
         if text == "now" { return now }
         return self.dateAgo(text, now: now) ?? self.calendarDate(text)
     }

@@ -48,6 +48,8 @@ public struct PersonAccess: Hashable, Sendable, Codable {
     public let person: Person
     /// What the person may do.
     public let role: AccessRole
+    /// The properties that the person may write, in the order of their names, if not all; nothing else then.
+    public let properties: [String]?
 }
 
 /// Who has access to an object.
@@ -56,6 +58,12 @@ public struct AccessReport: Hashable, Sendable, Codable {
     public let shared: ObjectID?
     /// The people who have access, the owner first, the others by their names.
     public let people: [PersonAccess]
+    /// The people who have a copy of the object, which does not change with it: two machines of yours moved it, or
+    /// shared it, without knowing of each other.
+    ///
+    /// Sharing it with them again brings them here; ``Workspace/unshare(_:with:)`` takes the copy away, as moving or
+    /// deleting the object does.
+    public let copies: [PersonAccess]
     /// Tells whether the owner's machines say that you have no access any more: what is here stays, and nothing comes.
     public let hasEnded: Bool
 }

@@ -28,11 +28,19 @@ extension Workspace {
     ///   - object: the object.
     ///   - person: the name or the id of the person.
     ///   - role: what the person may do.
+    ///   - properties: for the role of a writer, the names of the properties that the person may set: 1 to 256 of them.
+    ///     He creates, moves and deletes nothing then. Nil for everything.
     /// - Returns: who has access now.
     /// - Throws: ``PeerdError`` with `noSuchObject`, `noSuchPerson`, `invalidArgument` below an object that is shared
-    ///   by itself, for the role of the owner or with the owner, `notPermitted`, or as ``write(_:)`` does.
+    ///   by itself, for the role of the owner or with the owner, for properties that cannot be, `notPermitted`, or as
+    ///   ``write(_:)`` does.
     @discardableResult
-    public func share(_ object: ObjectID, with person: String, as role: AccessRole) async throws -> AccessReport {
+    public func share(
+        _ object: ObjectID,
+        with person: String,
+        as role: AccessRole,
+        only properties: [String]? = nil
+    ) async throws -> AccessReport {
         guard let role = role.role else {
             throw PeerdError(
                 .invalidArgument,
@@ -40,8 +48,9 @@ extension Workspace {
                 advice: "Let the person manage it."
             )
         }
+        if let properties { try Self.check(properties: properties, for: role) }
         let known = try await self.access(to: object)
-        try await self.write { transaction in
+        let step = { @Sendable (transaction: inout WriteTransaction) throws -> Bool in
             let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
             guard known.people.first?.person.id != user.description else {
                 throw PeerdError(
@@ -50,10 +59,11 @@ extension Workspace {
                     advice: "Name somebody else."
                 )
             }
-            _ = try transaction.translating { local throws(WriteRefusal) in
-                try local.share(object, with: user, as: role)
+            return try transaction.translating { local throws(WriteRefusal) in
+                try local.share(object, with: user, as: role, names: properties).isHalfDone
             }
         }
+        if try await self.write(step) { _ = try await self.write(step) }
         return try await self.access(to: object)
     }
 
@@ -71,7 +81,8 @@ extension Workspace {
         try await self.write { transaction in
             let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
             // Whoever owns it is the first, and keeps it.
-            guard known.people.dropFirst().contains(where: { $0.person.id == user.description }) else {
+            let others = known.people.dropFirst() + known.copies
+            guard others.contains(where: { $0.person.id == user.description }) else {
                 throw PeerdError(
                     .invalidArgument,
                     "There is nothing to take from that person: nothing was given, or the person owns the object.",
@@ -116,19 +127,54 @@ extension Workspace {
             let circle = state.circles[number]
             var store: any StoreTransaction = transaction
             let people = try self.people(in: &store)
+            let hasEnded = try transaction.endedCircles().contains(circle)
             let owner = circle.owner(founder: self.identity.founder)
-            var roles: [UserID: Role] = [:]
-            let rights = try store.judgedRights(founder: self.identity.founder).rights(in: number)
-            for (_, grant) in rights?.standingGrants() ?? [] where grant.user != owner {
-                roles[grant.user] = min(roles[grant.user] ?? grant.role, grant.role)
+            var access = try self.access(in: number, of: people, in: &store)
+            if hasEnded { access.removeAll { $0.person.isYou } }
+            var copies: [PersonAccess] = []
+            for twin in try state.twins(of: index, by: self.identity.user) {
+                copies += try self.access(in: state.object(twin).circle, of: people, in: &store)
             }
-            let others = roles.map { PersonAccess(person: people.person($0.key), role: AccessRole($0.value)) }
             let isShared = circle != .home && circle != .own(of: owner)
             return AccessReport(
                 shared: isShared ? try state.top(of: index, in: number) : nil,
-                people: [PersonAccess(person: people.person(owner), role: .owner)]
-                    + others.sorted { ($0.person.name, $0.person.id) < ($1.person.name, $1.person.id) },
-                hasEnded: try transaction.endedCircles().contains(circle)
+                people: [PersonAccess(person: people.person(owner), role: .owner, properties: nil)] + access,
+                copies: copies.filter { copy in !access.contains { $0.person.id == copy.person.id } },
+                hasEnded: hasEnded
+            )
+        }
+    }
+
+    /// What is given to others in a circle, by their names.
+    private func access(
+        in circle: CircleIndex,
+        of people: People,
+        in store: inout any StoreTransaction
+    ) throws(StoreError) -> [PersonAccess] {
+        let owner = store.circles[circle].owner(founder: self.identity.founder)
+        let rights = try store.judgedRights(founder: self.identity.founder).rights(in: circle)
+        var grants: [UserID: [RightsStatement.Grant]] = [:]
+        for (_, grant) in rights?.standingGrants() ?? [] where grant.user != owner {
+            grants[grant.user, default: []].append(grant)
+        }
+        let access = grants.map { user, grants in
+            let role = grants.map(\.role).min() ?? .reader
+            let names = grants.filter { $0.role == role }.map(\.names)
+            let isLimited = role == .writer && !names.contains(nil)
+            let properties = isLimited ? Set(names.compactMap(\.self).joined()).sorted() : nil
+            return PersonAccess(person: people.person(user), role: AccessRole(role), properties: properties)
+        }
+        return access.sorted { ($0.person.name, $0.person.id) < ($1.person.name, $1.person.id) }
+    }
+
+    /// Throws `invalidArgument` for properties that nobody can be limited to.
+    private static func check(properties: [String], for role: Role) throws {
+        let areNames = properties.allSatisfy { (1...Limits.nameByteCountMax).contains($0.utf8.count) }
+        guard role == .writer, (1...Limits.grantNameCountMax).contains(properties.count), areNames else {
+            throw PeerdError(
+                .invalidArgument,
+                "Only who writes can be limited to properties: to 1 to \(Limits.grantNameCountMax) of them.",
+                advice: "Name the properties that the person may set, and let the person write."
             )
         }
     }
@@ -156,7 +202,20 @@ extension Workspace {
         try Self.check(personName: person)
         let driver = try self.driver()
         let (hosts, port) = try await self.reachableAddress()
-        return Invitation(try await driver.makeInvite(for: person, addresses: hosts, port: port).invite)
+        return Invitation(try await driver.makeInvite(for: .person(person), addresses: hosts, port: port).invite)
+    }
+
+    /// Makes an invite for somebody of the workspace who has lost all his machines, and has his recovery words: valid
+    /// once, for ten minutes, while this machine syncs.
+    ///
+    /// Whoever uses it must have the words of somebody who is let in; it lets nobody else in.
+    ///
+    /// - Returns: the invite, with the addresses of this machine.
+    /// - Throws: as ``invite()``.
+    public func inviteBack() async throws -> Invitation {
+        let driver = try self.driver()
+        let (hosts, port) = try await self.reachableAddress()
+        return Invitation(try await driver.makeInvite(for: .returning, addresses: hosts, port: port).invite)
     }
 
     /// Throws `invalidArgument` for what nobody can be called.

@@ -1,3 +1,4 @@
+package import CRDTCore
 internal import Engine
 public import Foundation
 internal import NIOConcurrencyHelpers
@@ -83,24 +84,41 @@ public final class Workspace: Sendable {
     /// - Parameters:
     ///   - directory: the place for its files, created if missing. Only its owner can read what is in it.
     ///   - name: the name of this machine, as other members see it, in 1 to 512 bytes.
+    ///   - words: new words, which are shown to the user and kept nowhere. Without any, nobody will ever recover: then
+    ///     this machine stands above all others for good.
     /// - Returns: the workspace, open for reading and writing.
     /// - Throws: ``PeerdError`` with `workspaceExists`, `keysMissing`, `invalidArgument`, `notPrivate`, or what a disk
     ///   can refuse.
-    public static func create(at directory: URL, name: String) async throws -> Workspace {
+    public static func create(
+        at directory: URL,
+        name: String,
+        recovery words: RecoveryWords? = nil
+    ) async throws -> Workspace {
         let paths = DirectoryPaths(directory)
         try paths.requireNoWorkspace()
         try self.check(name)
-        guard var entropy = EntropyStream(seed: SystemEntropy.seed()),
-            let identity = DeviceIdentity.founding(name: name, entropy: &entropy)
-        else { throw PeerdError.noRandomness }
-        try await NewWorkspace.found(identity, at: paths)
+        _ = try await self.create(paths, name: name, recovery: words ?? RecoveryWords())
         return try await self.open(at: directory)
+    }
+
+    /// Makes the files of a workspace, and returns the ids of the workspace and of this machine.
+    package static func create(
+        _ paths: DirectoryPaths,
+        name: String,
+        recovery words: RecoveryWords
+    ) async throws -> (workspace: WorkspaceID, device: DeviceID) {
+        guard var entropy = EntropyStream(seed: SystemEntropy.seed()),
+            let identity = DeviceIdentity.founding(name: name, root: words.rootKey(), entropy: &entropy)
+        else { throw PeerdError.noRandomness }
+        let ids = (identity.workspace, identity.device)
+        try await NewWorkspace.found(identity, at: paths)
+        return ids
     }
 
     /// Opens the workspace in a directory.
     ///
     /// - Parameters:
-    ///   - directory: the directory that was given to ``create(at:name:)`` or ``join(_:at:name:)``.
+    ///   - directory: the directory that was given to ``create(at:name:recovery:)`` or ``join(_:at:name:recovery:)``.
     ///   - access: ``Access/readOnly`` to read beside another process that writes.
     /// - Returns: the workspace.
     /// - Throws: ``PeerdError`` with `noWorkspace`, `notPrivate`, `damaged`, `newerVersion`, or what a disk can refuse.
@@ -141,14 +159,24 @@ public final class Workspace: Sendable {
     ///     minutes.
     ///   - directory: the place for the files, created if missing.
     ///   - name: the name of this machine, as other members see it, in 1 to 512 bytes.
+    ///   - words: with an invite for a person, new words for a new user, or those of one who comes back after he has
+    ///     lost all machines (``inviteBack()``), and calls ``recover(at:with:)`` after the first sync. They matter for
+    ///     no other invite.
     /// - Returns: the workspace, open for reading and writing.
-    /// - Throws: ``PeerdError`` with `unreachable`, `inviteSpent`, `joinRefused`, or as ``create(at:name:)`` does.
-    public static func join(_ invite: Invitation, at directory: URL, name: String) async throws -> Workspace {
+    /// - Throws: ``PeerdError`` with `unreachable`, `inviteSpent`, `joinRefused`, or as ``create(at:name:recovery:)``
+    ///   does.
+    public static func join(
+        _ invite: Invitation,
+        at directory: URL,
+        name: String,
+        recovery words: RecoveryWords? = nil
+    ) async throws -> Workspace {
         let paths = DirectoryPaths(directory)
         try paths.requireNoWorkspace()
         try self.check(name)
         try PrivateFile.makeDirectory(paths.directory)
-        let address = try await Pairing(invite: invite.content, deviceName: name).join(paths)
+        let pairing = Pairing(invite: invite.content, deviceName: name, words: words ?? RecoveryWords())
+        let address = try await pairing.join(paths)
         let workspace = try await self.open(at: directory)
         await workspace.runtime?.driver.add(address)
         return workspace

@@ -119,6 +119,7 @@ extension Welcome {
             workspaceNonce: try reader.bytes16(),
             user: UserID(bytes: try reader.bytes32()),
             membershipKey: try reader.bytes32(),
+            inviter: DeviceID(bytes: try reader.bytes32()),
             certificates: try [DeviceCertificate](decoding: &reader)
         )
     }

@@ -111,6 +111,7 @@ extension Welcome {
         self.workspaceNonce.append(to: &bytes)
         self.user.bytes.append(to: &bytes)
         self.membershipKey.append(to: &bytes)
+        self.inviter.bytes.append(to: &bytes)
         self.certificates.encode(to: &bytes)
     }
 }

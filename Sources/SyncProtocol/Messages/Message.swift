@@ -117,6 +117,8 @@ package struct Welcome: Hashable, Sendable {
     package var user: UserID
     /// What members know each other by that have not met: the workspace's membership key.
     package var membershipKey: Bytes32
+    /// The device that welcomes.
+    package var inviter: DeviceID
     /// The new device's certificate and those above it.
     package var certificates: [DeviceCertificate]
 
@@ -125,12 +127,14 @@ package struct Welcome: Hashable, Sendable {
         workspaceNonce: Bytes16,
         user: UserID,
         membershipKey: Bytes32,
+        inviter: DeviceID,
         certificates: [DeviceCertificate]
     ) {
         self.founder = founder
         self.workspaceNonce = workspaceNonce
         self.user = user
         self.membershipKey = membershipKey
+        self.inviter = inviter
         self.certificates = certificates
     }
 }

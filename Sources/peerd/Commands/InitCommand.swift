@@ -1,14 +1,17 @@
 internal import ArgumentParser
 internal import CRDTCore
-internal import Engine
-internal import PeerCrypto
 internal import PeerdKit
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "init",
         abstract: "Create a workspace in the data directory.",
-        discussion: "To use a workspace that exists on another machine, run \"peerd join\" instead.",
+        discussion: """
+            To use a workspace that exists on another machine, run "peerd join" instead. The command prints 13 \
+            recovery words, this once: whoever has them is the owner of the workspace. Write them down, and keep them \
+            where no machine is. With them "peerd recover" makes any machine yours again after the others were lost, \
+            and lets you remove a stolen one.
+            """,
         exitCodes: [.success, .failure, .usage, .workspace, .busy, .storage]
     )
 
@@ -21,18 +24,13 @@ struct InitCommand: AsyncParsableCommand {
         let paths = try self.options.directory.paths
         try paths.requireNoWorkspace()
         let name = try DeviceName.checked(self.name)
-        guard var entropy = EntropyStream(seed: SystemEntropy.seed()),
-            let identity = DeviceIdentity.founding(name: name, entropy: &entropy)
-        else {
-            throw CommandFailure(.failure, "The system returned no random bytes; check that /dev/urandom can be read.")
-        }
-        let workspace = identity.workspace
-        try await NewWorkspace.found(identity, at: paths)
+        let words = RecoveryWords()
+        let (workspace, device) = try await Workspace.create(paths, name: name, recovery: words)
         let json = JSON.object([
-            "workspace": .string(workspace.description), "device": .string(identity.device.description),
-            "device_name": .string(name), "directory": .string(paths.directory),
+            "workspace": .string(workspace.description), "device": .string(device.description),
+            "device_name": .string(name), "directory": .string(paths.directory), "recovery_words": .string(words.text),
         ])
-        let text = "Made workspace \(workspace) in \(paths.directory); this machine is \"\(name)\"."
+        let text = "Made workspace \(workspace) in \(paths.directory); this machine is \"\(name)\".\n\(words.advice)"
         try self.options.show(json, text, hasEffect: true)
     }
 }

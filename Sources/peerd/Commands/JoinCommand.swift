@@ -55,11 +55,16 @@ struct JoinCommand: AsyncParsableCommand {
             return try await self.meet(invite, timeout)
         }
         try PrivateFile.makeDirectory(paths.directory)
-        let address = try await Pairing(invite: invite, deviceName: name).join(paths)
+        let words = RecoveryWords()
+        let address = try await Pairing(invite: invite, deviceName: name, words: words).join(paths)
         let output = CommandOutput(isJSON: self.options.isJSON, hasEffect: true)
         if !self.options.isJSON {
             try output.line("Joined the workspace through \(address); this machine is \"\(name)\".")
+            if invite.workspace != nil { try output.line(words.advice) }
             try output.end()
+        } else if invite.workspace != nil {
+            // The answer is that of the first exchange, which may fail.
+            StandardStreams.note("recovery words: \(words.text)")
         }
         try await self.options.work(mayWrite: true) { workplace in
             try await workplace.meet(hosts: [address.host], port: address.port)
@@ -89,10 +94,7 @@ extension JoinCommand {
             return line
         }
         let (question, byteCountMax) = ("The line that \"peerd invite\" printed: ", Invite.textByteCountMax)
-        let line =
-            StandardStreams.canAsk
-            ? try await StandardStreams.secret(question, atMost: byteCountMax)
-            : StandardStreams.line(atMost: byteCountMax)
+        let line = try await StandardStreams.secretLine(question, atMost: byteCountMax)
         guard let line else {
             throw CommandFailure(.usage, "No invite was given; paste the line that \"peerd invite\" printed.")
         }

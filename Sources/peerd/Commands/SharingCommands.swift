@@ -30,9 +30,18 @@ struct ShareCommand: AsyncParsableCommand {
         case read, write, manage
     }
 
+    @Option(
+        help: ArgumentHelp(
+            "With --write, the only properties that the person may set, with commas between them.",
+            valueName: "properties"
+        )
+    )
+    var only: String?
+
     func run() async throws {
+        let properties = self.only.map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
         try await self.options.work(mayWrite: true) { workplace in
-            try await workplace.share(self.id, with: self.person, as: self.role.rawValue)
+            try await workplace.share(self.id, with: self.person, as: self.role.rawValue, only: properties)
         }
     }
 }

@@ -3,10 +3,12 @@ internal import LocalAPI
 
 /// The verbs about people, and what they may do.
 extension Workplace {
-    func share(_ object: String, with person: String, as role: String) async throws {
+    func share(_ object: String, with person: String, as role: String, only properties: [String]?) async throws {
         try await self.requireMainTimeline("share")
         let id = try ObjectArgument.checked(object)
-        let request = APIRequest(.put, "api", "objects", id, "access", person, body: ["role": .string(role)])
+        let names = properties.map { JSON.array($0.map { .string($0) }) }
+        let body: [ExactText: JSON?] = ["role": .string(role), "properties": names]
+        let request = APIRequest(.put, "api", "objects", id, "access", person, body: body)
         try self.show(try await self.caller.answer(request))
     }
 
@@ -29,7 +31,13 @@ extension Workplace {
         if report.hasEnded {
             try self.output.line("It is not shared with you any more: what is here stays, and nothing comes.")
         }
-        try self.output.table(report.access.map { [$0.user.text, $0.role.known?.rawValue ?? "?", $0.user.id] })
+        try self.output.table(report.access.map { [$0.user.text, $0.text, $0.user.id] })
+        for copy in report.copies {
+            try self.output.line(
+                "\(copy.user.text) has a copy that does not change with it: two machines moved it at once. Share it "
+                    + "with that person again, or unshare it."
+            )
+        }
     }
 
     func users() async throws {
@@ -97,6 +105,14 @@ extension RejectedEditAnswer {
         case .lessGranted: "may do less than that"
         case .notGranted, nil: "has no right"
         }
+    }
+}
+
+extension AccessAnswer.Entry {
+    /// What the person may do, for people.
+    fileprivate var text: String {
+        let role = self.role.known?.rawValue ?? "?"
+        return self.properties.map { "\(role) \($0.joined(separator: ", "))" } ?? role
     }
 }
 

@@ -35,6 +35,25 @@ extension Workplace {
         }
     }
 
+    /// Removes a machine that is lost or stolen.
+    func remove(_ device: String, keeping kept: [String], withInvited: Bool, since: String?) async throws {
+        let body: [ExactText: JSON?] = [
+            "keep": .array(kept.map { .string($0) }), "with_invited": .bool(withInvited),
+            "since": since.map { .string($0) },
+        ]
+        let request = APIRequest(.post, "api", "peers", device, "removal", body: body)
+        let answer: MachineRemovalAnswer = try await self.caller.answer(request)
+        if self.output.isJSON { return try self.output.json(answer) }
+        for machine in answer.removed {
+            let text = "Removed \(machine.name) (\(machine.id.prefix(8))); machines that hear of it refuse it."
+            try self.output.line(text)
+        }
+        if answer.cutTransactions > 0 {
+            let count = PlainText.count(answer.cutTransactions, "transaction")
+            try self.output.line("\(count) of it count no more; \"peerd rejected\" lists them.")
+        }
+    }
+
     /// Lists the erasures of other machines that wait.
     func erasures() async throws {
         let status: StatusAnswer = try await self.caller.answer(APIRequest(.get, "api", "status"))
@@ -57,8 +76,9 @@ extension Workplace {
     }
 
     /// `person`: what another person is called; nil for a machine of this user.
-    func invite(_ person: String?) async throws {
-        let request = APIRequest(.post, "api", "invites", body: person.map { ["person": .string($0)] } ?? [:])
+    func invite(_ person: String?, isBack: Bool) async throws {
+        let body: [ExactText: JSON?] = ["person": person.map { .string($0) }, "back": isBack ? .bool(true) : nil]
+        let request = APIRequest(.post, "api", "invites", body: body)
         let invite: InviteAnswer = try await self.caller.answer(request)
         if self.output.isJSON {
             return try self.output.json(JSON(invite).only(["invite", "addresses", "port", "lifetime_ms"]))

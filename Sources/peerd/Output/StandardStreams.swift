@@ -89,6 +89,12 @@ enum StandardStreams {
         return (readLine() ?? "").trimmingCharacters(in: .whitespaces)
     }
 
+    /// Asks for a secret if somebody sits there, and otherwise reads a line of standard input; nil at the end.
+    static func secretLine(_ question: String, atMost byteCountMax: Int) async throws -> String? {
+        guard self.canAsk else { return self.line(atMost: byteCountMax) }
+        return try await self.secret(question, atMost: byteCountMax)
+    }
+
     /// Asks for a secret on standard error, and reads a line that the terminal does not show; nil at the end.
     ///
     /// A signal that ends the program leaves the terminal as it was.

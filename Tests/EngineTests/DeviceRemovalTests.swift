@@ -1,0 +1,216 @@
+import CRDTCore
+import MergeModel
+import Synchronization
+import Testing
+
+@testable import Engine
+
+/// Machines that are lost or stolen, and users who come back with their recovery words.
+struct DeviceRemovalTests {
+    private let network = TestNetwork()
+    private static let words: UInt8 = 7
+
+    private func create(_ machine: Int, _ title: String, below parent: ObjectID? = nil) throws -> ObjectID {
+        let properties = [ExactText("title"): Value.string(title)]
+        return try self.network.write(machine, .create(.init(type: "note", parent: parent, properties: properties)))
+            .created[0]
+    }
+
+    private func set(_ object: ObjectID, _ title: String, _ machine: Int) throws {
+        try self.network.write(machine, .set(object, name: "title", value: .string(title)))
+    }
+
+    private func share(_ object: ObjectID, _ machine: Int, with other: Int, as role: Role = .writer) throws {
+        let user = self.network.users[other].user
+        try self.network.write(machine) { local throws(WriteRefusal) in
+            _ = try local.share(object, with: user, as: role)
+        }
+    }
+
+    private func device(_ machine: Int) -> DeviceID { self.network.machines[machine].node.identity.device }
+
+    @discardableResult
+    private func remove(
+        _ machine: Int,
+        by other: Int,
+        keeping kept: [Int] = [],
+        takingOthers: Bool = false,
+        since time: WallTime? = nil
+    ) throws -> DeviceRemovalReport {
+        let (device, keep) = (self.device(machine), Set(kept.map { self.device($0) }))
+        let report = Mutex(DeviceRemovalReport())
+        try self.network.write(other) { local throws(WriteRefusal) in
+            let done = try local.remove(device: device, keeping: keep, takingOthers: takingOthers, since: time)
+            report.withLock { $0 = done }
+        }
+        return report.withLock { $0 }
+    }
+
+    private func titles(_ machine: Int) throws -> [ObjectID: String] {
+        try self.network.machines[machine].node.read { transaction throws(StoreError) in
+            var state = CombinedState(.present, of: transaction)
+            var titles: [ObjectID: String] = [:]
+            for object in try state.visibleObjects() {
+                for case ("title", .string(let title)) in try state.properties(of: object) {
+                    titles[try state.object(object).id] = title
+                }
+            }
+            return titles
+        }
+    }
+
+    /// Tells each machine where the others are.
+    private func introduceAll() {
+        for machine in self.network.machines.indices {
+            for other in self.network.machines where other.host != self.network.machines[machine].host {
+                let address = NetworkAddress(host: other.host, port: TestNetwork.port)
+                self.network.handle(machine, .addAddress(address))
+            }
+        }
+        self.network.settle(seconds: 60)
+    }
+
+    private func connected(_ machine: Int) throws -> Set<DeviceID> {
+        let status = try self.network.machines[machine].node.status(at: self.network.moment(of: machine))
+        return Set(status.peers.filter(\.isConnected).map(\.device))
+    }
+
+    @Test func `a stolen machine is refused and counts no more, but for what joined through it and is kept`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let phone = try self.network.join(laptop, name: "phone", seed: 3)
+        self.network.settle(seconds: 10)
+        let tablet = try self.network.join(phone, name: "tablet", seed: 4)
+        let own = try self.create(laptop, "own")
+        let list = try self.create(phone, "list")
+        self.network.settle(seconds: 10)
+        let ann = try self.network.join(laptop, name: "ann's", person: "ann", seed: 5)
+        self.network.settle(seconds: 30)
+        try self.share(list, laptop, with: ann)
+        try self.set(own, "by the phone", phone)
+        self.introduceAll()
+        for machine in [laptop, tablet, ann] { self.network.cut(phone, machine) }
+        // The thief writes, lets in a machine of his own, and goes on with that.
+        try self.set(own, "by the thief", phone)
+        try self.set(list, "by the thief", phone)
+        let machine = try self.network.join(phone, name: "thief's", seed: 6)
+        for other in [laptop, tablet, ann] { self.network.cut(machine, other) }
+        self.network.settle(seconds: 10)
+        try self.network.write(machine, .delete(list))
+        try self.set(list, "by the tablet", tablet)
+        // Neither what did not join through this machine nor this one itself is removed, and nothing goes unnamed.
+        #expect(throws: WriteRefusal.standsAbove(self.device(laptop))) { try self.remove(laptop, by: tablet) }
+        #expect(throws: WriteRefusal.isThisDevice) { try self.remove(laptop, by: laptop) }
+        #expect(throws: WriteRefusal.takesOthers(["tablet"])) { try self.remove(phone, by: laptop) }
+        #expect(throws: WriteRefusal.notBelow(self.device(phone), self.device(tablet))) {
+            try self.remove(tablet, by: laptop, keeping: [phone])
+        }
+        let report = try self.remove(phone, by: laptop, keeping: [tablet])
+        #expect(report == DeviceRemovalReport(removed: [self.device(phone)], cutChangeCount: 0))
+        self.network.healAll()
+        self.network.settle(seconds: 120)
+        for reader in [laptop, tablet] {
+            #expect(try self.titles(reader) == [own: "by the phone", list: "by the tablet"])
+            let others = try self.connected(reader)
+            #expect(others.isDisjoint(with: [self.device(phone), self.device(machine)]))
+            #expect(others.contains(self.device(ann)))
+            let status = try self.network.machines[reader].node.status(at: self.network.moment(of: reader))
+            #expect(!status.peers.contains { $0.device == self.device(phone) })
+        }
+        #expect(try self.titles(ann) == [list: "by the tablet"])
+        #expect(try self.connected(ann).isDisjoint(with: [self.device(phone), self.device(machine)]))
+        // What was removed shows what it had, and nothing comes to it.
+        try self.set(own, "later", laptop)
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(phone)[own] == "by the thief")
+        #expect(try self.titles(tablet)[own] == "later")
+    }
+
+    @Test func `a session with a machine ends in the moment in which its removal arrives`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let phone = try self.network.join(laptop, name: "phone", seed: 3)
+        self.network.settle(seconds: 10)
+        let tablet = try self.network.join(laptop, name: "tablet", seed: 4)
+        self.introduceAll()
+        #expect(try self.connected(tablet).contains(self.device(phone)))
+        try self.remove(phone, by: laptop)
+        self.network.settle(milliseconds: 500)
+        for machine in [laptop, tablet] { #expect(try !self.connected(machine).contains(self.device(phone))) }
+    }
+
+    /// The first machine is stolen, and removes everybody else; with the recovery words another one comes back.
+    @Test func `with the recovery words what a thief has done with the first machine is put back`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let phone = try self.network.join(laptop, name: "phone", seed: 3)
+        self.network.settle(seconds: 10)
+        let tablet = try self.network.join(phone, name: "tablet", seed: 4)
+        let ann = try self.network.join(laptop, name: "ann's", person: "ann", seed: 5)
+        let list = try self.create(phone, "list")
+        self.network.settle(seconds: 30)
+        try self.share(list, laptop, with: ann)
+        let task = try self.create(tablet, "task", below: list)
+        self.introduceAll()
+        let before = WallTime(milliseconds: self.network.moment(of: phone).wall.milliseconds)
+        self.network.sleep(seconds: 60)
+        // The thief.
+        try self.remove(phone, by: laptop, takingOthers: true)
+        try self.network.write(laptop, .delete(list))
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(ann) == [:])
+        #expect(try self.connected(ann).isDisjoint(with: [self.device(phone), self.device(tablet)]))
+        let user = self.network.users[ann].user
+        try self.network.write(laptop) { local throws(WriteRefusal) in try local.dismiss(user) }
+        self.network.settle(seconds: 60)
+        #expect(try self.connected(laptop) == [])
+
+        try self.network.recover(phone, words: Self.words, generation: 2, seed: 31)
+        let report = try self.remove(laptop, by: phone, keeping: [tablet], since: before)
+        #expect(report.removed == [self.device(laptop)])
+        self.network.settle(seconds: 300)
+        let expected = [list: "list", task: "task"]
+        for machine in [phone, tablet, ann] { #expect(try self.titles(machine) == expected, "\(machine)") }
+        try self.set(task, "by ann", ann)
+        try self.set(list, "by the tablet", tablet)
+        _ = try self.create(laptop, "by the thief")
+        self.network.settle(seconds: 120)
+        for machine in [phone, tablet, ann] {
+            #expect(try self.titles(machine) == [list: "by the tablet", task: "by ann"])
+            #expect(try !self.connected(machine).contains(self.device(laptop)))
+        }
+    }
+
+    @Test func `who has lost all machines comes back with his words through anybody in the workspace`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let list = try self.create(laptop, "list")
+        let own = try self.create(laptop, "own")
+        let ann = try self.network.join(laptop, name: "ann's", person: "ann", words: 9, seed: 5)
+        self.network.settle(seconds: 30)
+        try self.share(list, laptop, with: ann)
+        self.network.settle(seconds: 30)
+        self.network.stop(laptop)
+        try self.set(list, "by ann", ann)
+        // The invite lets in nobody else, and one for a new person is no way in for the founder.
+        #expect(throws: TestFailure.self) {
+            try self.network.join(ann, name: "eve's", isBack: true, words: 66, seed: 6)
+        }
+        #expect(throws: WriteRefusal.self) { try self.create(ann, "x", below: own) }
+        let machine = try self.network.join(ann, name: "new", isBack: true, words: Self.words, seed: 7)
+        self.network.settle(seconds: 60)
+        #expect(try self.connected(machine) == [self.device(ann)])
+        #expect(try self.titles(machine) == [list: "by ann"])
+        try self.network.recover(machine, words: Self.words, generation: 2, seed: 71)
+        self.network.settle(seconds: 60)
+        // What only the lost machines had is lost with them.
+        #expect(try self.titles(machine) == [list: "by ann"])
+        let report = try self.remove(laptop, by: machine)
+        #expect(report.removed == [self.device(laptop)])
+        try self.set(list, "by the founder", machine)
+        let new = try self.create(machine, "new", below: list)
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(ann) == [list: "by the founder", new: "new"])
+        // Somebody else comes back in the same way, without any right of the founder.
+        let back = try self.network.join(machine, name: "ann's new", isBack: true, words: 9, seed: 8)
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(back) == [list: "by the founder", new: "new"])
+        #expect(self.network.users[back].user == self.network.users[ann].user)
+    }
+}

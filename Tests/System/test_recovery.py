@@ -1,0 +1,181 @@
+"""A machine that is stolen, and a user who has lost all of his, with the real program: what was stolen counts no more
+and is refused, and the recovery words make a new machine that of the same user."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from peerd_harness import check, invite_line, pair, wait_until
+from test_sharing import holds, invite_person, titles
+
+USAGE, BUSY = 2, 5
+
+
+def founder(world, name):
+    """A machine with a new workspace, and the words that were shown."""
+    peer = world.peer(name)
+    return peer, peer.json("init", "--name", name)["recovery_words"]
+
+
+def recover(peer, *lines, code=0, words=()):
+    """What "peerd recover" says when it is given these lines."""
+    done = peer.result("recover", *words, stdin="".join(f"{line}\n" for line in lines).encode(), seconds=60.0)
+    error = done.stderr.decode()
+    check(done.returncode == code, f"recover: exit code {done.returncode}, not {code}: {error}{done.stdout.decode()}")
+    return error
+
+
+def connected(peer):
+    return {other["name"] for other in peer.json("peers") if other["connected"]}
+
+
+@pytest.fixture
+def machines(world):
+    """A laptop, a phone that joined through it, and a tablet that joined through that, all of them in sync."""
+    laptop, words = founder(world, "laptop")
+    laptop.start()
+    phone, tablet = world.peer("phone"), world.peer("tablet")
+    pair(laptop, phone)
+    phone.start(peers=[laptop.address])
+    pair(phone, tablet)
+    tablet.start(peers=[laptop.address, phone.address])
+    wait_until(lambda: connected(tablet) == {"laptop", "phone"}, 30.0, "all are connected")
+    return laptop, phone, tablet, words
+
+
+def test_a_stolen_machine_is_refused_and_what_it_writes_counts_nowhere(machines):
+    laptop, phone, tablet, _ = machines
+    note = laptop.create("note", "title=before")
+    phone.run("set", note, "title=by the phone")
+    wait_until(lambda: titles(laptop) == titles(tablet) == {"by the phone"}, 30.0, "the edit is everywhere")
+    phone.stop()
+    phone.run("set", note, "title=by the thief")
+    # Nothing is removed by mistake.
+    laptop.refused(USAGE, "peers", "remove", "phone", mentions=["“tablet”"])
+    laptop.refused(USAGE, "peers", "remove", "laptop", mentions=["cannot remove itself"])
+    laptop.refused(USAGE, "peers", "remove", "phone", "--since", "some day", mentions=["2026-03-01"])
+    laptop.refused(USAGE, "peers", "remove", "tablet", "--keep", "phone", mentions=["stays in any case"])
+    tablet.refused(1, "peers", "remove", "phone", mentions=["recovery words"])
+    removal = laptop.json("peers", "remove", "phone", "--keep", "tablet")
+    check([machine["name"] for machine in removal["removed"]] == ["phone"], f"{removal}")
+    check(removal["cut_transactions"] == 0, f"{removal}")
+    phone.start(peers=[laptop.address, tablet.address])
+    tablet.run("set", note, "title=by the tablet")
+    wait_until(lambda: titles(laptop) == {"by the tablet"}, 30.0, "what was kept goes on")
+    secret = laptop.create("note", "title=later")
+    wait_until(lambda: secret in tablet.objects(), 30.0, "the two go on")
+    phone.result("sync", "--timeout", "5")
+    check(secret not in phone.objects() and titles(phone) == {"by the thief"}, f"{titles(phone)}")
+    for peer in (laptop, tablet):
+        check(titles(peer) == {"by the tablet", "later"}, f"{titles(peer)}")
+        # An address that the user has named is listed as one at which nobody lets this machine in.
+        names = {other["name"] for other in peer.json("peers")} - {None}
+        check(names <= {"laptop", "tablet"}, f"{peer.json('peers')}")
+        peer.run("doctor")
+
+
+def test_the_recovery_words_put_another_machine_above_the_first_one(machines):
+    laptop, phone, tablet, words = machines
+    note = laptop.create("note", "title=before")
+    wait_until(lambda: titles(phone) == titles(tablet) == {"before"}, 30.0, "the note is everywhere")
+    # The first machine is stolen, and removes the others.
+    phone.stop()
+    laptop.run("peers", "remove", "phone", "--with-invited")
+    laptop.run("rm", note)
+    wait_until(lambda: connected(laptop) == set(), 30.0, "the thief has cut the tablet off")
+    check(titles(tablet) <= {"before"}, f"{titles(tablet)}")
+
+    # Words that are wrong, or another's, change nothing; nobody recovers beside a daemon.
+    keys = (phone.directory / "keys").read_bytes()
+    first, *rest = words.split()
+    error = recover(phone, " ".join(rest), code=USAGE)
+    check("13 recovery words, and not 12" in error, error)
+    error = recover(phone, " ".join(["peerd", *rest]), code=USAGE)
+    check("Word 1" in error, error)
+    error = recover(phone, " ".join(["zoo" if first != "zoo" else "zone", *rest]), code=USAGE)
+    check("wrong" in error, error)
+    other = world_words(phone)
+    check("another user" in recover(phone, other, code=1), "somebody else's words are taken")
+    check("another user" in recover(phone, other, code=1, words=["--check"]), "somebody else's words are right")
+    recover(phone, words, words=["--check"])
+    recover(tablet, words, code=BUSY)
+    check((phone.directory / "keys").read_bytes() == keys, "the keys have changed")
+
+    recover(phone, words.upper())
+    check((phone.directory / "keys").read_bytes() != keys, "the keys have not changed")
+    check((phone.directory / "keys").stat().st_mode & 0o777 == 0o600, "others can read the keys")
+    removal = phone.json("peers", "remove", "laptop", "--keep", "tablet")
+    check([machine["name"] for machine in removal["removed"]] == ["laptop"], f"{removal}")
+    phone.start(peers=[tablet.address, laptop.address])
+    phone.run("set", note, "title=after")
+    wait_until(lambda: titles(tablet) == {"after"}, 60.0, "the tablet goes on with the phone")
+    tablet.run("set", note, "title=again")
+    wait_until(lambda: titles(phone) == {"again"}, 30.0, "and the phone with the tablet")
+    check(connected(laptop) == set() and "laptop" not in connected(phone), "the thief is in a session")
+
+    # What the words stand for is nowhere on a disk.
+    seed = hashlib.blake2b(bits_of(words), digest_size=32, person=b"peerd/root-key").digest()
+    for peer in (laptop, phone, tablet):
+        for path in peer.directory.rglob("*"):
+            if path.is_file():
+                content = path.read_bytes()
+                check(seed not in content and bits_of(words) not in content, f"the root key is in {path}")
+        check(not holds(peer, words), "the words are on a disk")
+
+
+def test_who_has_lost_all_machines_comes_back_through_somebody_else(world):
+    laptop, words = founder(world, "laptop")
+    laptop.start()
+    ann = world.peer("ann-laptop")
+    text = ann.run("join", "--name", ann.name, invite_person(laptop, "ann"), seconds=30.0)
+    check("Recovery words" in text, text)
+    ann.start(peers=[laptop.address])
+    items = laptop.create("list", "title=list")
+    laptop.create("note", "title=own")
+    laptop.run("share", items, "ann", "--write")
+    wait_until(lambda: titles(ann) == {"list"}, 30.0, "the list is there")
+    laptop.stop()
+
+    new = world.peer("new")
+    line = next(word for word in ann.run("invite", "--back").split() if word.startswith("peerd:2:"))
+    stranger = world_words(laptop)
+    recover(new, stranger, line, code=1, words=["--name", "new"])
+    check(not (new.directory / "keys").exists(), "a stranger came back")
+    line = next(word for word in ann.run("invite", "--back").split() if word.startswith("peerd:2:"))
+    recover(new, words, line, words=["--name", "new"])
+    check(titles(new) == {"list"}, f"{titles(new)}")
+    new.run("peers", "remove", "laptop")
+    new.start(peers=[ann.address])
+    new.run("set", items, "title=again")
+    wait_until(lambda: titles(ann) == {"again"}, 30.0, "the founder's edit counts")
+    ann.run("set", items, "title=by ann")
+    wait_until(lambda: titles(new) == {"by ann"}, 30.0, "and so does hers")
+    # The machine that was lost is refused by everybody.
+    laptop.start(peers=[ann.address, new.address])
+    laptop.result("sync", "--timeout", "5")
+    check(titles(laptop) == {"list", "own"} and connected(laptop) == set(), f"{titles(laptop)}")
+
+
+def bits_of(words):
+    """The 16 bytes that words stand for, by the list that the program has."""
+    listed = word_list()
+    number = 0
+    for word in words.split():
+        number = number << 11 | listed.index(word)
+    return (number >> 15).to_bytes(16, "big")
+
+
+def word_list():
+    source = Path(__file__).parents[2] / "Sources/PeerCrypto/Keys/RecoveryWordList.swift"
+    text = source.read_text().split('"""')[1]
+    return text.split()
+
+
+def world_words(peer):
+    """Words of somebody who is in no workspace."""
+    bits = bytes(range(16))
+    hashed = hashlib.blake2b(bits, digest_size=32, person=b"peerd/word-check").digest()
+    number = int.from_bytes(bits, "big") << 15 | int.from_bytes(hashed[:8], "little") & 0x7FFF
+    listed = word_list()
+    return " ".join(listed[number >> (11 * place) & 0x7FF] for place in reversed(range(13)))
