@@ -170,6 +170,17 @@ extension PeerdError {
                 "The name “\(name)” belongs to a write with other edits; nothing was written.",
                 advice: "Give each write a name of its own."
             )
+        case .noSuchBranch, .branchUnmerged, .branchIncomplete, .notOnBranch, .shownOnBranch:
+            self.init(branching: refusal)
+        case .partOfShare, .notShared, .notPermitted, .noSuchProperty, .notHidden, .notReader:
+            self.init(sharing: refusal)
+        case .isThisDevice, .standsAbove, .takesOthers, .notBelow: self.init(removing: refusal)
+        case .store(let error): self.init(error)
+        }
+    }
+
+    private init(branching refusal: WriteRefusal) {
+        switch refusal {
         case .noSuchBranch(let id): self.init(noBranch: id.description)
         case .branchUnmerged(let entry, let changes, let objects, let objectCount):
             self.init(unmerged: entry, changes, objects, objectCount)
@@ -182,9 +193,7 @@ extension PeerdError {
         case .notOnBranch:
             self.init(.invalidArgument, "That cannot be done on a branch.", advice: "Do it on the main timeline.")
         case .shownOnBranch(let branch, let name): self.init(branch: branch, showsPastOf: name)
-        case .partOfShare, .notShared, .notPermitted: self.init(sharing: refusal)
-        case .isThisDevice, .standsAbove, .takesOthers, .notBelow: self.init(removing: refusal)
-        case .store(let error): self.init(error)
+        default: self.init(refusal)
         }
     }
 
@@ -198,6 +207,24 @@ extension PeerdError {
             )
         case .notShared(let object):
             self.init(.invalidArgument, "The object \(object) is not shared by itself.", advice: "See who has access.")
+        case .noSuchProperty(let name, let object):
+            self.init(
+                .noSuchObject,
+                "The object \(object) has no property “\(name.prefix(80))”.",
+                advice: "Look at the object, and check the name."
+            )
+        case .notHidden(let name, let object):
+            self.init(
+                .invalidArgument,
+                "You do not hide the property “\(name.prefix(80))” of the object \(object).",
+                advice: "Hide it first; whoever reads the object reads what is not hidden."
+            )
+        case .notReader(let object):
+            self.init(
+                .invalidArgument,
+                "That person does not read the object \(object), so a property of it would show nowhere.",
+                advice: "Share the object with the person first."
+            )
         case .notPermitted(let need, let object): self.init(need, of: object)
         default: self.init(refusal)
         }

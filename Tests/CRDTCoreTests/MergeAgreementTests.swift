@@ -58,9 +58,13 @@ import Testing
     }
 
     /// One id is another object in each circle, and nothing that is named, said or erased in one is about another.
-    @Test(arguments: [Charter.home, Charter.elsewhere])
-    func `what is in another circle changes nothing`(_ charter: Charter) throws {
-        let other = charter.circle == .home ? Charter.elsewhere : .home
+    ///
+    /// What is in a circle beside shows in the place of what is there, and decides about nothing else.
+    @Test(arguments: [
+        (Charter.home, Charter.elsewhere), (.elsewhere, .home), (.elsewhere, .beside), (.beside, .elsewhere),
+        (.home, .beside),
+    ])
+    func `what is in another circle changes nothing`(_ charter: Charter, other: Charter) throws {
         let troubles = MergeTroubles.all.union([.rights, .branches, .erasures])
         let plans = try Seeds.plans(from: 34_000, count: 30, changes: 25, troubles: troubles)
         let others = try Seeds.plans(from: 35_000, count: 30, changes: 25, troubles: troubles)

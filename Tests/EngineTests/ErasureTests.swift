@@ -148,7 +148,7 @@ import Testing
     @Test func `an erasure without a write behind it has no effect`() throws {
         let (network, object) = try self.world()
         try network.write(1) { local throws(WriteRefusal) in
-            try local.plan.note(Erasure(object: object, name: "text"))
+            try local.plan.note(Erasure(object: object, name: "text"), in: .home)
         }
         network.settle()
         for machine in 0..<3 {

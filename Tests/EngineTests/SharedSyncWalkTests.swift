@@ -13,6 +13,8 @@ struct SharedSyncWalkTests {
         let network = TestNetwork()
         var random: SplitMix64
         private(set) var machines: [Int] = []
+        /// Those that another one of their users' has removed.
+        private(set) var removed: Set<Int> = []
         /// What was done, for the message of a failed test.
         private(set) var deeds: [String] = []
         private static let secondsMax = 8
@@ -52,7 +54,7 @@ struct SharedSyncWalkTests {
             let machine = self.machines[self.random.below(self.machines.count)]
             let objects = try self.objects(machine)
             func any() -> ObjectID? { objects.isEmpty ? nil : objects[self.random.below(objects.count)] }
-            let deed = self.random.below(20)
+            let deed = self.random.below(26)
             do {
                 switch deed {
                 case 0..<5:
@@ -73,8 +75,12 @@ struct SharedSyncWalkTests {
                     guard let object = any() else { return }
                     let user = self.users[self.random.below(self.users.count)]
                     let role = Role.allCases[self.random.below(3)]
-                    try self.network.write(machine) { local throws(WriteRefusal) in
-                        _ = try local.share(object, with: user, as: role)
+                    let names = role == .writer && self.random.below(3) == 0 ? ["salary"] : nil
+                    // Who could do more before loses that first.
+                    for _ in 0..<2 {
+                        try self.network.write(machine) { local throws(WriteRefusal) in
+                            _ = try local.share(object, with: user, as: role, names: names)
+                        }
                     }
                 case 15:
                     guard let object = any() else { return }
@@ -82,6 +88,23 @@ struct SharedSyncWalkTests {
                     try self.network.write(machine) { local throws(WriteRefusal) in
                         try local.unshare(object, with: user)
                     }
+                case 18, 19:
+                    guard let object = any() else { return }
+                    try self.network.write(machine, .set(object, name: "salary", value: .int(Int64(deed))))
+                case 20, 21:
+                    guard let object = any() else { return }
+                    let name = ["title", "salary"][self.random.below(2)]
+                    try self.network.write(machine) { local throws(WriteRefusal) in
+                        if deed == 20 { try local.hide(name, of: object) } else { try local.unhide(name, of: object) }
+                    }
+                case 22:
+                    guard let object = any() else { return }
+                    let user = self.users[self.random.below(self.users.count)]
+                    let role = [Role.reader, .writer][self.random.below(2)]
+                    try self.network.write(machine) { local throws(WriteRefusal) in
+                        _ = try local.share("salary", of: object, with: user, as: role)
+                    }
+                case 23 where self.random.below(8) == 0: try self.remove(by: machine)
                 case 16: self.network.cut(machine, self.machines[self.random.below(self.machines.count)])
                 case 17: self.network.healAll()
                 default: self.network.settle(seconds: UInt64(self.random.below(Self.secondsMax)))
@@ -90,6 +113,18 @@ struct SharedSyncWalkTests {
             } catch is WriteRefusal {
                 self.deeds.append("\(machine): \(deed) refused")
             }
+        }
+
+        /// Somebody's first machine removes his second one, which goes on as if nothing were.
+        private func remove(by machine: Int) throws {
+            let device = self.network.machines[machine].node.identity.device
+            let other = self.machines.first { other in
+                self.network.machines[other].node.identity.certificates.dropFirst().contains { $0.device == device }
+            }
+            guard let other, !self.removed.contains(machine) else { return }
+            let lost = self.network.machines[other].node.identity.device
+            try self.network.write(machine) { local throws(WriteRefusal) in _ = try local.remove(device: lost) }
+            self.removed.insert(other)
         }
 
         func settle() {
@@ -156,7 +191,7 @@ struct SharedSyncWalkTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `everybody has what he may read, and nothing else`(seed: UInt64) throws {
         let walk = try Walk(seed: seed &* 1_000)
-        for _ in 0..<80 { try walk.step() }
+        for _ in 0..<100 { try walk.step() }
         walk.settle()
         let told = Comment("seed \(seed): \(walk.deeds.joined(separator: ", "))")
         let known = try Dictionary(uniqueKeysWithValues: walk.machines.map { ($0, try walk.known($0)) })
@@ -176,7 +211,9 @@ struct SharedSyncWalkTests {
                 #expect(isMine, told)
                 // All who may read it, by the word of its owner, have all of it.
                 guard owner == users[machine].user else { continue }
-                for other in walk.machines where own.readers.contains(users[other].user) {
+                guard !walk.removed.contains(machine) else { continue }
+                for other in walk.machines
+                where own.readers.contains(users[other].user) && !walk.removed.contains(other) {
                     #expect(known[other]?[circle] == own, told)
                 }
             }
@@ -185,14 +222,14 @@ struct SharedSyncWalkTests {
         func readsAll(_ machine: Int) -> Bool {
             (known[machine] ?? [:]).keys.allSatisfy { circle in
                 let owner = circle.owner(founder: users[machine].founder)
-                guard circle != .roster, let one = walk.machines.first(where: { users[$0].user == owner }) else {
-                    return true
-                }
+                let one = walk.machines.first { users[$0].user == owner && !walk.removed.contains($0) }
+                guard circle != .roster, let one else { return true }
                 return known[one]?[circle]?.readers.contains(users[machine].user) ?? false
             }
         }
-        for machine in walk.machines where readsAll(machine) {
-            for other in walk.machines
+        let standing = walk.machines.filter { !walk.removed.contains($0) }
+        for machine in standing where readsAll(machine) {
+            for other in standing
             where other > machine && users[other].user == users[machine].user && readsAll(other) {
                 let (left, right) = (try walk.seen(machine), try walk.seen(other))
                 let differing = Set(left.keys).union(right.keys).filter { left[$0] != right[$0] }

@@ -187,3 +187,52 @@ def test_somebody_who_is_removed_is_refused(people):
     ann.result("sync", "--timeout", "3")
     check(not holds(ann, secret), "what was written after she was removed was sent to her")
     laptop.refused(3, "share", items, "bob", mentions=["bob"])
+
+
+def test_a_hidden_property_reaches_nobody_but_those_it_is_shared_with(people, world):
+    laptop, ann = people
+    bob = world.peer("bob-laptop")
+    bob.run("join", "--name", bob.name, invite_person(laptop, "bob"), seconds=30.0)
+    bob.start(peers=[laptop.address])
+    wait_until(lambda: any(user["name"] == "bob" for user in bob.json("users")), 30.0, "bob knows what he is called")
+    first, second = marker(), marker()
+    items = laptop.create("list", "title=list")
+    person = laptop.create("person", "title=eve", f"salary={first}", "--parent", items)
+    access = laptop.json("hide", person, "salary")
+    check([property["name"] for property in access["hidden"]] == ["salary"], f"{access}")
+    for name in ("ann", "bob"):
+        laptop.run("share", items, name, "--write")
+    for peer in (ann, bob):
+        wait_until(lambda peer=peer: person in peer.objects(), 30.0, "the list is there")
+    check(laptop.json("get", person)["properties"]["salary"] == first, "it shows to its owner")
+    check(set(ann.json("get", person)["properties"]) == {"title"}, "it shows to others")
+
+    # One of them may read it, and write it; what makes no sense is refused.
+    laptop.refused(2, "share", person, "ann", "--property", "title", mentions=["do not hide"])
+    laptop.refused(3, "hide", person, "height", mentions=["height"])
+    ann.refused(1, "hide", person, "title", mentions=["may not"])
+    laptop.run("share", person, "ann", "--property", "salary", "--write")
+    wait_until(lambda: ann.json("get", person)["properties"].get("salary") == first, 30.0, "it is shared with ann")
+    ann.run("set", person, f"salary={second}")
+    wait_until(lambda: laptop.json("get", person)["properties"]["salary"] == second, 30.0, "her edit counts")
+    text = laptop.run("access", person)
+    check("salary is hidden by laptop (you); ann (write) may read it" in text, text)
+    history = laptop.run("history", person, "salary")
+    check(first in history and second in history, history)
+    bob.run("set", person, "title=by bob")
+    wait_until(lambda: laptop.json("get", person)["properties"]["title"] == "by bob", 30.0, "the rest is his to write")
+    check(laptop.json("doctor") is not None and holds(ann, second), "the control finds the text where it is")
+    for peer in (laptop, ann, bob):
+        peer.stop()
+    for text in (first, second):
+        check(not holds(bob, text), f"a hidden property is in {holds(bob, text)}")
+
+    # Shown again, and hidden from the past of those who had it.
+    laptop.run("unhide", person, "salary")
+    laptop.start()
+    bob.start(peers=[laptop.address])
+    wait_until(lambda: bob.json("get", person)["properties"].get("salary") == second, 30.0, "it is shown again")
+    laptop.run("hide", person, "salary", "--from-past")
+    wait_until(lambda: "salary" not in bob.json("get", person)["properties"], 30.0, "it is hidden again")
+    check(laptop.json("get", person)["properties"]["salary"] == second, "it is lost")
+    wait_until(lambda: second not in bob.run("history", person, "salary"), 30.0, "it is erased from the past of others")

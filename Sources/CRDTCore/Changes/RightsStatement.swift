@@ -188,16 +188,28 @@ package enum Circle: Hashable, Sendable {
     case home
     /// Users and devices of the workspace, which everybody in it reads.
     case roster
-    /// Any other one: its id is the hash of its owner and a nonce, so its owner is fixed.
+    /// A set of objects that somebody shares. What names it has its owner in it, so that is fixed.
     case shared(owner: UserID, nonce: Bytes16)
+    /// Values of objects that are in other circles, which its readers see in the place of what is there: properties
+    /// that its owner hides from the readers of those. It has no objects of its own, and keeps none alive.
+    case beside(owner: UserID, nonce: Bytes16)
 
     /// Whether it is a circle that a user has made.
     package func isOwned(by user: UserID) -> Bool {
-        if case .shared(user, _) = self { true } else { false }
+        switch self {
+        case .shared(let owner, _), .beside(let owner, _): owner == user
+        case .home, .roster: false
+        }
     }
+
+    /// Whether it lies beside others.
+    package var isBeside: Bool { if case .beside = self { true } else { false } }
 
     /// The circle in which a user has what is his alone, if he does not read home.
     package static func own(of user: UserID) -> Circle { .shared(owner: user, nonce: Bytes16(high: 0, low: 0)) }
+
+    /// The circle with the properties that a user hides from everybody.
+    package static func hidden(by user: UserID) -> Circle { .beside(owner: user, nonce: Bytes16(high: 0, low: 0)) }
 
     /// Whether what is of it stays when a user deletes something of another circle above it: somebody else shares it,
     /// and where it stands is that user's alone.
@@ -215,6 +227,10 @@ package enum Circle: Hashable, Sendable {
             bytes.append(2)
             owner.bytes.append(to: &bytes)
             nonce.append(to: &bytes)
+        case .beside(let owner, let nonce):
+            bytes.append(3)
+            owner.bytes.append(to: &bytes)
+            nonce.append(to: &bytes)
         }
     }
 
@@ -223,12 +239,16 @@ package enum Circle: Hashable, Sendable {
         case 0: self = .home
         case 1: self = .roster
         case 2: self = .shared(owner: UserID(bytes: try reader.bytes32()), nonce: try reader.bytes16())
+        case 3: self = .beside(owner: UserID(bytes: try reader.bytes32()), nonce: try reader.bytes16())
         default: throw .notCanonical
         }
     }
 
     /// The user who may do everything in it.
     package func owner(founder: UserID) -> UserID {
-        if case .shared(let owner, _) = self { owner } else { founder }
+        switch self {
+        case .shared(let owner, _), .beside(let owner, _): owner
+        case .home, .roster: founder
+        }
     }
 }

@@ -52,7 +52,13 @@ package struct CircleOverlay: Sendable {
         for object in objects { ids.insert(try rows.look(at: object) { $0.id }) }
         for id in ids {
             try self.judge(id, in: &rows)
-            let objects = try rows.objects(of: id)
+            var objects = try rows.objects(of: id)
+            let circles = rows.circles
+            if circles.hasBeside {
+                let all = objects
+                objects = []
+                for object in all where try !circles[rows.object(object).circle].isBeside { objects.append(object) }
+            }
             for object in objects {
                 var isContested = false
                 if objects.count > 1, !self.hidden.contains(object), try rows.look(at: object, { $0.isVisible }) {

@@ -10,11 +10,43 @@ package protocol CircleReading: StateReading {
     mutating func deleters(of object: ObjectIndex) throws(StoreError) -> [UserID: Stamp]
     /// Where an object stands by its circle alone; nil for the root.
     mutating func parentInCircle(of object: ObjectIndex) throws(StoreError) -> ObjectIndex?
+    /// The value in force of a property by the object's circle alone; nil if there is none.
+    mutating func valueInCircle(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value?
+    /// The objects whose values show in the place of those of one, the first of them first: they have its id, and are
+    /// in circles beside its own.
+    mutating func besides(_ object: ObjectIndex) throws(StoreError) -> [ObjectIndex]
 }
 
 extension CircleReading {
     package mutating func parentInCircle(of object: ObjectIndex) throws(StoreError) -> ObjectIndex? {
         try self.object(object).parent
+    }
+
+    package mutating func valueInCircle(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
+        try self.value(of: name, on: object)
+    }
+
+    package mutating func besides(_ object: ObjectIndex) throws(StoreError) -> [ObjectIndex] {
+        let circles = self.circles
+        guard circles.hasBeside else { return [] }
+        let record = try self.object(object)
+        var besides: [(circle: CircleIndex, object: ObjectIndex)] = []
+        for other in try self.objects(of: record.id) where other != object {
+            let circle = try self.object(other).circle
+            if circles.shows(circle, inPlaceOf: record.circle) { besides.append((circle, other)) }
+        }
+        return besides.sorted { circles.precedes($0.circle, $1.circle) }.map(\.object)
+    }
+
+    /// The object beside another one that holds a property of it; nil if that is in its own circle.
+    package mutating func beside(
+        _ object: ObjectIndex,
+        holding name: NameIndex
+    ) throws(StoreError) -> ObjectIndex? {
+        for beside in try self.besides(object) where try self.valueInCircle(of: name, on: beside) != nil {
+            return beside
+        }
+        return nil
     }
 
     package mutating func objects(of id: ObjectID) throws(StoreError) -> [ObjectIndex] {
@@ -37,7 +69,9 @@ extension CircleReading {
         var candidates: [Candidate] = []
         for object in objects {
             let record = try self.object(object)
-            guard record.isVisible, record.creation != nil || record.circle == self.circles.base else { continue }
+            guard record.isVisible, record.creation != nil || record.circle == self.circles.base,
+                !self.circles[record.circle].isBeside
+            else { continue }
             candidates.append(Candidate(object: object, record: record))
         }
         guard candidates.count > 1 else { return candidates.first?.object }
@@ -96,7 +130,9 @@ extension CircleReading {
         var created: [Candidate] = []
         for object in objects {
             let record = try self.object(object)
-            if record.creation != nil { created.append(Candidate(object: object, record: record)) }
+            if record.creation != nil, !self.circles[record.circle].isBeside {
+                created.append(Candidate(object: object, record: record))
+            }
         }
         return created.max { self.isCreated($0, before: $1) }?.object
     }

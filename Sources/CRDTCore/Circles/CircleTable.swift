@@ -10,22 +10,49 @@ package struct CircleIndex: RawRepresentable, Hashable, Comparable, Sendable {
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
+/// Whose store something is.
+package struct CircleReader: Hashable, Sendable {
+    package var user: UserID
+    /// Who owns the workspace.
+    package var founder: UserID
+
+    package init(user: UserID, founder: UserID) { (self.user, self.founder) = (user, founder) }
+}
+
 /// The circles that the chains of a store belong to, numbered in the order in which the first chain of each came.
 ///
 /// A circle is merged as if it were alone: its changes name, and its operations touch, what is in it and nothing else.
 package struct CircleTable: Sendable {
     private var circles: [Circle] = [.home]
     private var numbers: [Circle: CircleIndex] = [:]
-    /// The user whose store it is, if he does not own the workspace; nil for its owner.
-    package var guest: UserID?
+    /// Whose store it is; nil if nobody has said so.
+    package var reader: CircleReader?
+    /// Whether any of them lies beside others.
+    package private(set) var hasBeside = false
 
     package init() {}
 
     /// The circle where its user puts what is at the root, and places what others share with him: home, or his own one
-    /// if he is a guest.
-    package var base: CircleIndex { self.guest.flatMap { self.index(of: .own(of: $0)) } ?? .home }
+    /// if he does not own the workspace.
+    package var base: CircleIndex {
+        guard let reader, reader.user != reader.founder else { return .home }
+        return self.index(of: .own(of: reader.user)) ?? .home
+    }
 
     package var count: Int { self.circles.count }
+
+    /// Whether values in a circle show in the place of those in another one: its user owns that, or reads here.
+    ///
+    /// So nobody changes by it what others see of what is not his.
+    func shows(_ beside: CircleIndex, inPlaceOf circle: CircleIndex) -> Bool {
+        guard case .beside(let owner, _) = self[beside], !self[circle].isBeside else { return false }
+        return owner == self.reader?.user || self.isOwned(circle, by: owner)
+    }
+
+    /// Whether a user may do everything in a circle.
+    func isOwned(_ circle: CircleIndex, by user: UserID) -> Bool {
+        self[circle].isOwned(by: user) || circle == .home && self.reader?.founder == user
+    }
 
     package subscript(index: CircleIndex) -> Circle { self.circles[Int(index.rawValue)] }
 
@@ -49,12 +76,14 @@ package struct CircleTable: Sendable {
         let index = CircleIndex(rawValue: UInt32(self.circles.count))
         self.circles.append(circle)
         self.numbers[circle] = index
+        if circle.isBeside { self.hasBeside = true }
         return index
     }
 
     /// Forgets all but the first circles.
     package mutating func truncate(to count: Int) {
         while self.circles.count > count { self.numbers[self.circles.removeLast()] = nil }
+        self.hasBeside = self.circles.contains(where: \.isBeside)
     }
 }
 

@@ -5,6 +5,8 @@
 /// stands below something that does not show at all, or is a copy by somebody else, is at the root. Where mounts of
 /// several circles close a cycle, its object with the lowest id is at the root.
 ///
+/// What an object beside another one has shows in the place of what that has.
+///
 /// - Complexity: With one circle, that of the state below. Else lists cost, besides, what is hidden and what stands
 ///   below that, and of the past all that ever was.
 package struct CombinedState<Rows: StoreTransaction>: CircleReading {
@@ -184,18 +186,46 @@ extension CombinedState {
     }
 
     package mutating func lastUpdate(of index: ObjectIndex) throws(StoreError) -> Stamp {
-        try self.state.lastUpdate(of: index)
+        var last = try self.state.lastUpdate(of: index)
+        for beside in try self.besides(index) { last = max(last, try self.state.lastUpdate(of: beside)) }
+        return last
+    }
+
+    package mutating func besides(_ object: ObjectIndex) throws(StoreError) -> [ObjectIndex] {
+        self.isSingle ? [] : try self.state.besides(object)
     }
 
     package mutating func properties(of object: ObjectIndex) throws(StoreError) -> [(name: String, value: Value)] {
-        try self.state.properties(of: object)
+        let besides = try self.besides(object)
+        var properties = try self.state.properties(of: object)
+        for beside in besides.reversed() {
+            let values = try self.state.properties(of: beside)
+            let names = Set(values.map { ExactText($0.name) })
+            properties = properties.filter { !names.contains(ExactText($0.name)) } + values
+        }
+        return properties
     }
 
     package mutating func missingProperties(of object: ObjectIndex) throws(StoreError) -> [String] {
-        try self.state.missingProperties(of: object)
+        let besides = try self.besides(object)
+        guard !besides.isEmpty else { return try self.state.missingProperties(of: object) }
+        // What shows in its place is not missing.
+        var (missing, shown): ([String], Set<ExactText>) = ([], [])
+        for part in besides + [object] {
+            missing += try self.state.missingProperties(of: part).filter { !shown.contains(ExactText($0)) }
+            for (name, _) in try self.state.properties(of: part) { shown.insert(ExactText(name)) }
+        }
+        return Set(missing.map { ExactText($0) }).sorted().map(\.text)
     }
 
     package mutating func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
+        for beside in try self.besides(object) {
+            if let value = try self.state.value(of: name, on: beside) { return value }
+        }
+        return try self.state.value(of: name, on: object)
+    }
+
+    package mutating func valueInCircle(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
         try self.state.value(of: name, on: object)
     }
 }

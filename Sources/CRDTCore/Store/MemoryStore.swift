@@ -54,7 +54,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package var forks = ForkIndex()
     package var knownFrontier: Frontier?
     package var overlay = CircleOverlay()
-    package mutating func setGuest(_ user: UserID?) { self.circles.guest = user }
+    package mutating func setReader(_ reader: CircleReader) { self.circles.reader = reader }
 
     /// What the owner of the store keeps beside the log; it is put back with it.
     package var beside: (any Sendable)?

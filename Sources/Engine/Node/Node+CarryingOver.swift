@@ -242,7 +242,8 @@ extension StoreTransaction {
     /// Whether objects with the id of the first of some live in further circles.
     private mutating func isAlive(elsewhereThan known: [ObjectIndex]) throws(StoreError) -> Bool {
         for object in try self.objects(of: self.object(known[0]).id) where !known.contains(object) {
-            if try self.isAlive(object) { return true }
+            let circle = try self.object(object).circle
+            if !self.circles[circle].isBeside, try self.isAlive(object) { return true }
         }
         return false
     }

@@ -144,8 +144,8 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
             let applied = WallTime(milliseconds: transaction.latestAppliedStamp.milliseconds)
             start.latestShown = max(now.wall, applied, try transaction.latestShown())
             try transaction.setLatestShown(start.latestShown)
-            let user = author.identity.user
-            try transaction.setGuest(user == author.membership.founder ? nil : user)
+            let reader = CircleReader(user: author.identity.user, founder: author.membership.founder)
+            try transaction.setReader(reader)
             try author.open(configuration, epoch: epoch, in: &transaction)
             start.admissions.paired = try PairedDevice.all(in: &transaction, at: now)
             start.admissions.invites = try OpenInvite.all(in: &transaction, at: now)

@@ -228,6 +228,12 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case partOfShare(ObjectID)
     /// The object is not shared.
     case notShared(ObjectID)
+    /// The object has no such property.
+    case noSuchProperty(String, ObjectID)
+    /// The property of the object is not hidden, or not by this user.
+    case notHidden(String, ObjectID)
+    /// The person does not read the object.
+    case notReader(ObjectID)
     /// The user may not do that here, with an object if one is named.
     case notPermitted(RightNeed, ObjectID?)
     /// The device is the one that writes, or goes with it.

@@ -8,8 +8,8 @@ package protocol NodeTransaction: StoreTransaction {
     /// Bytes kept under a name; nil if there are none.
     mutating func fact(_ name: String) throws(StoreError) -> [UInt8]?
     mutating func setFact(_ name: String, _ value: [UInt8]?) throws(StoreError)
-    /// Keeps whose store it is (`CircleTable.guest`).
-    mutating func setGuest(_ user: UserID?) throws(StoreError)
+    /// Keeps whose store it is (`CircleTable.reader`).
+    mutating func setReader(_ reader: CircleReader) throws(StoreError)
     /// Each list of records is read, and replaced, as a whole; it keeps its order.
     mutating func pairedDevices() throws(StoreError) -> [PairedDeviceRecord]
     mutating func setPairedDevices(_ devices: [PairedDeviceRecord]) throws(StoreError)

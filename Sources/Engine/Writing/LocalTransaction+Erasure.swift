@@ -15,27 +15,43 @@ extension LocalTransaction {
 
     private mutating func planErasure(of name: String, on object: ObjectID) throws(WriteRefusal) -> Int64? {
         guard self.branch == nil else { throw .notOnBranch }
-        let past = try WriteRefusal.from { () throws(StoreError) in try Past(of: name, on: object, in: &self.store) }
-        guard let past else { return nil }
+        // What is hidden has a past beside its object, and one there from before it was hidden.
+        let pasts = try WriteRefusal.from { () throws(StoreError) -> [Past] in
+            guard let index = try self.store.existingObjectIndex(of: object) else { return [] }
+            var pasts: [Past] = []
+            for part in try [index] + self.store.besides(index) {
+                if let past = try Past(of: name, on: part, in: &self.store) { pasts.append(past) }
+            }
+            return pasts
+        }
+        if pasts.isEmpty { return nil }
+        var count: Int64 = 0
+        for past in pasts { count += try self.erase(past, of: name, on: object) }
+        return count
+    }
+
+    private mutating func erase(
+        _ past: Past,
+        of name: String,
+        on object: ObjectID
+    ) throws(WriteRefusal) -> Int64 {
         // What is in force is not past, but what a deleted object had is.
         let isErased = past.writeCount == 1 && (past.lives || past.value == nil)
         if isErased, past.givenUpCount == 0 { return 0 }
         if let branch = past.branch { throw .shownOnBranch(name: branch, of: name) }
-        try self.plan.note(Erasure(object: object, name: name))
-        let keptCount: Int64 = past.lives && past.value != nil ? 1 : 0
-        if past.lives, let value = past.value {
-            try self.plan.set(object, name: name, value: value)
-        } else {
-            try self.plan.unset(object, name: name)
-        }
+        try self.plan.note(Erasure(object: object, name: name), in: past.circle)
+        let kept = past.lives ? past.value : nil
+        let edit = kept.map { Edit.set(object, name: name, value: $0) } ?? .unset(object, name: name)
+        try self.plan.append(edit, in: past.circle)
         // A write brings back what is deleted; this one, which has seen it, takes it away again.
-        if !past.lives { try self.plan.deleteAlone(object) }
-        return past.writeCount + past.givenUpCount - keptCount
+        if !past.lives { try self.plan.append(.delete(object), in: past.circle) }
+        return past.writeCount + past.givenUpCount - (kept == nil ? 0 : 1)
     }
 }
 
-/// What is known of a property.
+/// What is known of a property in one circle.
 private struct Past {
+    let circle: Circle
     /// The writes whose content is here, and those on branches that were given up.
     var writeCount: Int64 = 0
     var givenUpCount: Int64
@@ -45,9 +61,9 @@ private struct Past {
     /// The name of an open branch that shows an earlier value.
     var branch: String?
 
-    init?(of name: String, on object: ObjectID, in store: inout some StoreTransaction) throws(StoreError) {
-        guard let index = try store.existingObjectIndex(of: object), let number = try store.existingNameIndex(of: name)
-        else { return nil }
+    init?(of name: String, on index: ObjectIndex, in store: inout some StoreTransaction) throws(StoreError) {
+        guard let number = try store.existingNameIndex(of: name) else { return nil }
+        self.circle = try store.circles[store.look(at: index) { $0.circle }]
         let key = RegisterKey(object: index, name: number)
         self.givenUpCount = Int64(try store.givenUpWrites(at: key).count)
         self.lives = try store.look(at: index) { $0.existence.isAlive }

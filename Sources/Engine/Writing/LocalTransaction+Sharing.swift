@@ -35,18 +35,31 @@ extension LocalTransaction {
             } else {
                 _ = try local.plan.deleteTwins(below: object, in: &local.state)
             }
-            let taken = try local.lower(user, to: role, names, in: report.circle)
-            report.isHalfDone = taken.contains(role)
-            if report.isHalfDone || local.has(user, role, names, in: report.circle) { return report }
-            let rights = local.store.circles.index(of: report.circle).flatMap { local.store.rights.rights(in: $0) }
-            if let rights, rights.isRemovedByOwner(user, from: role), !report.circle.isOwned(by: local.plan.user) {
-                throw .notPermitted(.owner, object)
-            }
-            let despite = try local.removals(of: user, in: report.circle)
-            let grant = RightsStatement.Grant(to: user, role, names: names, despite: despite)
-            try local.plan.append(.rights(.grants(grant)), in: report.circle)
+            report.isHalfDone = try local.grant(user, role, names, in: report.circle, about: object)
             return report
         }
+    }
+
+    /// Gives a user a role in a circle, unless he has it, and takes what is more.
+    ///
+    /// Returns whether the role itself was taken, and is to be given in a further transaction.
+    mutating func grant(
+        _ user: UserID,
+        _ role: Role,
+        _ names: [String]?,
+        in circle: Circle,
+        about object: ObjectID
+    ) throws(WriteRefusal) -> Bool {
+        if try self.lower(user, to: role, names, in: circle).contains(role) { return true }
+        if self.has(user, role, names, in: circle) { return false }
+        let rights = self.store.circles.index(of: circle).flatMap { self.store.rights.rights(in: $0) }
+        if let rights, rights.isRemovedByOwner(user, from: role), !circle.isOwned(by: self.plan.user) {
+            throw .notPermitted(.owner, object)
+        }
+        let despite = try self.removals(of: user, in: circle)
+        let grant = RightsStatement.Grant(to: user, role, names: names, despite: despite)
+        try self.plan.append(.rights(.grants(grant)), in: circle)
+        return false
     }
 
     /// Takes from somebody what he may do with an object that is shared.
@@ -84,7 +97,7 @@ extension LocalTransaction {
         }
     }
 
-    private mutating func remove(
+    mutating func remove(
         _ user: UserID,
         from roles: Set<Role>,
         in circle: Circle
@@ -98,7 +111,7 @@ extension LocalTransaction {
     }
 
     /// What is granted in a circle and not taken back.
-    private func standingGrants(in circle: Circle) -> [RightsStatement.Grant] {
+    func standingGrants(in circle: Circle) -> [RightsStatement.Grant] {
         let rights = self.store.circles.index(of: circle).flatMap { self.store.rights.rights(in: $0) }
         return rights?.standingGrants().map(\.grant) ?? []
     }

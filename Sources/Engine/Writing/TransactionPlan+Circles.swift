@@ -21,6 +21,52 @@ extension TransactionPlan {
         }
     }
 
+    /// The circle beside that of an object in which a property of it is hidden; nil if it is hidden in none.
+    func circle(
+        beside object: ObjectID,
+        holding name: String,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Circle? {
+        guard self.only == nil, transaction.circles.hasBeside else { return nil }
+        return try WriteRefusal.from { () throws(StoreError) -> Circle? in
+            guard let index = try transaction.existingObjectIndex(of: object),
+                let number = try transaction.existingNameIndex(of: name),
+                let beside = try transaction.beside(index, holding: number)
+            else { return nil }
+            return try transaction.circles[transaction.object(beside).circle]
+        }
+    }
+
+    /// The value of a property in the circle of its object, whatever shows in its place.
+    func value(
+        of name: String,
+        inCircleOf object: ObjectID,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Value? {
+        try WriteRefusal.from { () throws(StoreError) -> Value? in
+            guard let index = try transaction.existingObjectIndex(of: object),
+                let number = try transaction.existingNameIndex(of: name)
+            else { return nil }
+            return try transaction.valueInCircle(of: number, on: index)
+        }
+    }
+
+    /// The circles that a write to a property is made in: that of its object, or the one in which it is hidden.
+    ///
+    /// What is taken away is taken away from both.
+    private func circles(
+        writing edit: Edit,
+        _ name: String,
+        of object: ObjectID,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> [Circle] {
+        let circle = try self.circle(of: object, in: &transaction)
+        guard let beside = try self.circle(beside: object, holding: name, in: &transaction) else { return [circle] }
+        let isShadowed = try self.value(of: name, inCircleOf: object, in: &transaction) != nil
+        if case .unset = edit, isShadowed { return [beside, circle] }
+        return [beside]
+    }
+
     /// The circle that an object is made in.
     func birthplace(
         of creation: Transaction.Creation,
@@ -217,6 +263,11 @@ extension TransactionPlan {
                 add(edit, in: self.base)
                 continue
             }
+            if let name = edit.writtenName {
+                let circles = try self.circles(writing: edit, name, of: object, in: &transaction)
+                for circle in circles { add(edit, in: circle) }
+                continue
+            }
             let circle = try self.circle(of: object, in: &transaction)
             guard case .move(_, let place) = edit, circle != self.base else {
                 add(edit, in: circle)
@@ -255,6 +306,14 @@ extension TransactionPlan {
 }
 
 extension Edit {
+    /// The property that it writes.
+    fileprivate var writtenName: String? {
+        switch self {
+        case .set(_, let name, _), .unset(_, let name): name
+        default: nil
+        }
+    }
+
     /// The object that it is about; nil for statements about changes and timelines.
     fileprivate var subject: ObjectID? {
         if case .erase(let erasure) = self { erasure.object } else { self.object }
@@ -274,6 +333,12 @@ private struct TransferredObject {
         in transaction: inout some CircleReading
     ) throws(WriteRefusal) {
         self.properties = try plan.properties(of: object, in: &transaction)
+        // What is hidden stays where it is, and shows in the place of what comes over.
+        for name in self.properties.keys {
+            if try plan.circle(beside: object, holding: name.text, in: &transaction) != nil {
+                self.properties[name] = nil
+            }
+        }
         self.place = try Place(parent: plan.place(of: object, in: &transaction), position: .initial)
         if let kinds = plan.kinds[object] { (self.type, self.kind) = kinds }
         let isNew = plan.kinds[object] != nil

@@ -194,7 +194,9 @@ struct TransactionPlan {
     mutating func note(_ statement: BranchStatement) throws(WriteRefusal) { try self.append(.branch(statement)) }
 
     /// Asks that what was written to a property so far is erased, once the property is written again.
-    mutating func note(_ erasure: Erasure) throws(WriteRefusal) { try self.append(.erase(erasure)) }
+    mutating func note(_ erasure: Erasure, in circle: Circle) throws(WriteRefusal) {
+        try self.append(.erase(erasure), in: circle)
+    }
 
     /// Makes an object live again with the properties and the place that are recorded of it.
     mutating func revive(_ object: ObjectID, type: String, kind: String) throws(WriteRefusal) {

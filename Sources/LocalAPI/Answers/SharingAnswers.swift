@@ -23,6 +23,8 @@ package struct AccessAnswer: Answer {
     /// The object that is shared: itself, or one above it; nil if only the owner has access.
     package var shared: String?
     package var access: [Entry]
+    /// The properties that are hidden from some of them.
+    package var hidden: [HiddenAnswer]
     /// Who has a copy that does not change with it, from when machines moved it at once.
     package var copies: [Entry]
     /// Whether the owner's machines say that this user has no access any more.
@@ -41,6 +43,16 @@ package struct AccessAnswer: Answer {
         }
     }
 
+    /// A property that is hidden from some who read the object.
+    package struct HiddenAnswer: Answer {
+        package var name: String
+        package var access: [Entry]
+
+        init(_ property: HiddenProperty) {
+            (self.name, self.access) = (property.name, property.people.map { Entry($0) })
+        }
+    }
+
     package enum Role: String, CaseIterable, Sendable {
         case owner, manage, write, read
     }
@@ -48,6 +60,7 @@ package struct AccessAnswer: Answer {
     init(_ report: AccessReport, of object: ObjectID) {
         (self.object, self.shared) = (object.description, report.shared?.description)
         self.hasEnded = report.hasEnded
+        self.hidden = report.hidden.map { HiddenAnswer($0) }
         (self.access, self.copies) = (report.people.map { Entry($0) }, report.copies.map { Entry($0) })
     }
 }

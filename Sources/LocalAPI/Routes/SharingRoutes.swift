@@ -22,6 +22,22 @@ struct SharingRoutes: Sendable {
                 let report = try await self.workspace.unshare(object, with: request.parameters[1])
                 return AccessAnswer(report, of: object)
             },
+            Route(.PUT, "/api/objects/{id}/hidden/{name}") { request in
+                let object = try await self.object(request)
+                try await self.workspace.hide(request.parameters[1], of: object)
+                return AccessAnswer(try await self.workspace.access(to: object), of: object)
+            },
+            Route(.DELETE, "/api/objects/{id}/hidden/{name}") { request in
+                let object = try await self.object(request)
+                try await self.workspace.unhide(request.parameters[1], of: object)
+                return AccessAnswer(try await self.workspace.access(to: object), of: object)
+            },
+            Route(.PUT, "/api/objects/{id}/hidden/{name}/access/{user}") { try await self.shareHidden($0) },
+            Route(.DELETE, "/api/objects/{id}/hidden/{name}/access/{user}") { request in
+                let object = try await self.object(request)
+                try await self.workspace.unshare(request.parameters[1], of: object, with: request.parameters[2])
+                return AccessAnswer(try await self.workspace.access(to: object), of: object)
+            },
             Route(.GET, "/api/rejected", query: .only(["user", "limit", "after"])) { request in
                 let page = try await self.workspace.rejectedPage(
                     by: try request.head.query.one("user"),
@@ -61,5 +77,17 @@ struct SharingRoutes: Sendable {
         let (object, person) = (try await self.object(request), request.parameters[1])
         let report = try await self.workspace.share(object, with: person, as: role, only: properties)
         return AccessAnswer(report, of: object)
+    }
+
+    private func shareHidden(_ request: Request) async throws -> AccessAnswer {
+        let members = try Members(try await request.json(), of: "The body")
+        let text = try members.requiredText("role")
+        try members.requireNoOthers()
+        guard let role = AccessRole(rawValue: text), [.read, .write].contains(role) else {
+            throw Problem.badRequest("The “role” for a property is “read” or “write”.")
+        }
+        let (object, name, person) = (try await self.object(request), request.parameters[1], request.parameters[2])
+        try await self.workspace.share(name, of: object, with: person, as: role)
+        return AccessAnswer(try await self.workspace.access(to: object), of: object)
     }
 }

@@ -8,6 +8,9 @@ package struct Charter: Sendable {
     /// That of a circle which the founder owns, too.
     package static let elsewhere = Charter(in: .shared(owner: TestDevice.user, nonce: Bytes16(high: 0, low: 1 << 21)))
 
+    /// That of a circle beside that one.
+    package static let beside = Charter(in: .beside(owner: TestDevice.user, nonce: Bytes16(high: 0, low: 1 << 22)))
+
     package let circle: Circle
     package let change: NaiveChange
     package let run: VerifiedRun

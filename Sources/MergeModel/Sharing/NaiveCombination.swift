@@ -21,6 +21,7 @@ package struct NaiveCombination: Hashable {
             case .home: [0]
             case .roster: [1]
             case .shared(let owner, let nonce): [2] + owner.bytes.array + nonce.array
+            case .beside(let owner, let nonce): [3] + owner.bytes.array + nonce.array
             }
         }
     }
@@ -51,6 +52,9 @@ package struct NaiveCombination: Hashable {
         let shown = copies.compactMapValues { Self.shown($0) }
         for (id, copy) in shown {
             self.objects[id] = VisibleObject(copy.object)
+            for beside in Self.besides(copy, of: copies[id] ?? []).reversed() {
+                self.objects[id]?.properties.merge(VisibleObject(beside.object).properties) { $1 }
+            }
             var (parent, circle) = (copy.object.parent, copy.circle)
             // What is at the root of another circle stands where home has put it, if it has.
             if parent == nil, copy.circle != .home, let home = copies[id]?.first(where: { $0.circle == .home })?.object,
@@ -94,8 +98,19 @@ package struct NaiveCombination: Hashable {
         return "roots \(roots[0]), expected \(roots[1])" + lines.joined()
     }
 
+    /// The copies in circles beside that of one, which the same user owns.
+    private static func besides(_ copy: Copy, of copies: [Copy]) -> [Copy] {
+        let besides = copies.filter { other in
+            guard case .beside(let owner, _) = other.circle else { return false }
+            return copy.circle.isOwned(by: owner)
+        }
+        return besides.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    }
+
     private static func shown(_ copies: [Copy]) -> Copy? {
-        var left = copies.filter { $0.object.isVisible && ($0.object.creation != nil || $0.circle == .home) }
+        var left = copies.filter { copy in
+            copy.object.isVisible && !copy.circle.isBeside && (copy.object.creation != nil || copy.circle == .home)
+        }
         func narrow(_ isBetter: (Copy) -> Bool) {
             let better = left.filter(isBetter)
             if !better.isEmpty { left = better }

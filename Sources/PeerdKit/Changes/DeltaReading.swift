@@ -126,11 +126,13 @@ private struct Reading {
     mutating func read(in transaction: inout SQLiteTransaction) throws -> Bool {
         // One object is looked at by itself, however much else has changed.
         if case .object(let id) = self.membership.scope {
-            if let index = try self.state.existingObjectIndex(of: id),
-                let change = try transaction.changes(of: index),
-                ChangePlace(commit: change.changed, object: Int64(index.rawValue)) > self.since.place
-            {
-                try self.take(change, in: &transaction)
+            if let index = try self.state.existingObjectIndex(of: id) {
+                for part in try [index] + self.state.besides(index) {
+                    guard let change = try transaction.changes(of: part),
+                        ChangePlace(commit: change.changed, object: Int64(part.rawValue)) > self.since.place
+                    else { continue }
+                    try self.take(change, in: &transaction)
+                }
             }
             try self.nameAuthors(in: &transaction)
             return true
@@ -251,9 +253,11 @@ private struct Reading {
             return self.present.append(Delta.Entry(state))
         }
         var names: [String] = []
-        for (name, register) in try transaction.changedRegisters(of: change.index, since: known) {
-            names.append(try transaction.name(name))
-            self.segments.insert(register.winner.segment)
+        for part in try [change.index] + self.state.besides(change.index) {
+            for (name, register) in try transaction.changedRegisters(of: part, since: known) {
+                names.append(try transaction.name(name))
+                self.segments.insert(register.winner.segment)
+            }
         }
         let isCreated = change.shown > known
         let isMoved = change.placed > known && !isCreated
@@ -262,7 +266,7 @@ private struct Reading {
         }
         if isMoved, let segment = try transaction.segmentOfLastMove(of: change.index) { self.segments.insert(segment) }
         self.present.append(
-            Delta.Entry(state, changed: names.sorted(), isCreated: isCreated, isMoved: isMoved)
+            Delta.Entry(state, changed: Set(names).sorted(), isCreated: isCreated, isMoved: isMoved)
         )
     }
 

@@ -32,7 +32,12 @@ package enum ConflictCandidate: Hashable {
 extension StoreTransaction {
     /// Everything that has several versions; they may say the same.
     package mutating func conflictCandidates() throws(StoreError) -> [ConflictCandidate] {
-        var candidates = try self.conflictedRegisters().map { ConflictCandidate.property($0.0) }
+        var candidates: [ConflictCandidate] = []
+        for (key, _) in try self.conflictedRegisters() {
+            let object = try self.shownInPlace(of: key.object)
+            if object != key.object, try self.beside(object, holding: key.name) != key.object { continue }
+            candidates.append(.property(RegisterKey(object: object, name: key.name)))
+        }
         candidates += try self.objectsWithDifferentCreations().map { .creation($0) }
         candidates += try self.objectsWithOpenMoves().map { .place($0) }
         let contested = try self.contestedObjects()
@@ -50,6 +55,14 @@ extension StoreTransaction {
         return candidates
     }
 
+    /// The object whose properties an object beside it holds; itself, if it is not in such a circle.
+    package mutating func shownInPlace(of object: ObjectIndex) throws(StoreError) -> ObjectIndex {
+        guard self.circles.hasBeside else { return object }
+        let record = try self.look(at: object) { ($0.circle, $0.id) }
+        guard self.circles[record.0].isBeside else { return object }
+        return try self.existingObjectIndex(of: record.1) ?? object
+    }
+
     /// The write in force, if one is, and those that compete with it; nil if nothing does.
     package mutating func versions(
         of candidate: ConflictCandidate
@@ -58,7 +71,9 @@ extension StoreTransaction {
             .filter { ConflictCandidate($0) == candidate }
             .map(\.write)
         switch candidate {
-        case .property(let key):
+        case .property(var key):
+            // A property that is hidden competes where it is written.
+            if let beside = try self.beside(key.object, holding: key.name) { key.object = beside }
             let register = try self.register(key)
             let conflicts = (register?.conflictCount ?? 0) > 0 ? try self.conflicts(at: key) : []
             return conflicts.isEmpty && left.isEmpty ? nil : (register?.winner, conflicts + left)

@@ -198,14 +198,21 @@ private struct LogPageReading {
         // Of writes, which may be very many, no more are looked for than the page has. Everything else is few.
         var writes = WritesBackward(from: self.after)
         var others: Set<LogPlace> = []
+        // What is hidden was written beside it.
+        let parts = try [index] + transaction.besides(index)
         if self.newestFirst {
-            try writes.begin(with: self.keys(of: index, in: &transaction), in: &transaction)
+            let keys = try parts.flatMap { try self.keys(of: $0, in: &transaction) }
+            try writes.begin(with: keys, in: &transaction)
             if self.property == nil { others = try self.places(beside: index, in: &transaction) }
         } else {
-            others = Set(try transaction.history(of: index).map { LogPlace($0, in: transaction) })
+            for part in parts {
+                others.formUnion(try transaction.history(of: part).map { LogPlace($0, in: transaction) })
+            }
         }
-        for operation in try transaction.unmergedOperations(on: index) {
-            others.insert(LogPlace(try transaction.write(of: operation), in: transaction))
+        for part in parts {
+            for operation in try transaction.unmergedOperations(on: part) {
+                others.insert(LogPlace(try transaction.write(of: operation), in: transaction))
+            }
         }
         try self.addPending(of: object, to: &others, in: &transaction)
         // The one to be read next last.

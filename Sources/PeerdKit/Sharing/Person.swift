@@ -58,6 +58,8 @@ public struct AccessReport: Hashable, Sendable, Codable {
     public let shared: ObjectID?
     /// The people who have access, the owner first, the others by their names.
     public let people: [PersonAccess]
+    /// The properties that are hidden from some of the people, by their names.
+    public let hidden: [HiddenProperty]
     /// The people who have a copy of the object, which does not change with it: two machines of yours moved it, or
     /// shared it, without knowing of each other.
     ///

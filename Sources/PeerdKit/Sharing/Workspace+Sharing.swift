@@ -13,7 +13,7 @@ extension Workspace {
         }
     }
 
-    private func people(in store: inout any StoreTransaction) throws(StoreError) -> People {
+    func people(in store: inout any StoreTransaction) throws(StoreError) -> People {
         try People(founder: self.identity.founder, user: self.identity.user, in: &store)
     }
 
@@ -135,10 +135,12 @@ extension Workspace {
             for twin in try state.twins(of: index, by: self.identity.user) {
                 copies += try self.access(in: state.object(twin).circle, of: people, in: &store)
             }
+            let hidden = try self.hiddenProperties(of: index, in: &state, people, &store)
             let isShared = circle != .home && circle != .own(of: owner)
             return AccessReport(
                 shared: isShared ? try state.top(of: index, in: number) : nil,
                 people: [PersonAccess(person: people.person(owner), role: .owner, properties: nil)] + access,
+                hidden: hidden,
                 copies: copies.filter { copy in !access.contains { $0.person.id == copy.person.id } },
                 hasEnded: hasEnded
             )
@@ -146,7 +148,7 @@ extension Workspace {
     }
 
     /// What is given to others in a circle, by their names.
-    private func access(
+    func access(
         in circle: CircleIndex,
         of people: People,
         in store: inout any StoreTransaction

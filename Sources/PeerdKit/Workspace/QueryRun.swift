@@ -57,6 +57,8 @@ struct QueryRun {
         let membership = ScopeMembership(.query(self.query))
         for change in changes {
             if extent.objects.contains(change.index) { return true }
+            // What is hidden may decide for the object that it is hidden on.
+            if try transaction.shownInPlace(of: change.index) != change.index { return true }
             guard case .inside = try membership.contains(change.index, in: &transaction) else { continue }
             guard let last = extent.last else { return true }
             let record = try transaction.object(change.index)

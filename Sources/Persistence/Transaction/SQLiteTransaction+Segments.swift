@@ -43,7 +43,7 @@ extension SQLiteTransaction {
             self.segments.restore(try self.segmentRecord(statement))
         }
         self.hasContexts = false
-        try self.loadGuest()
+        try self.loadReader()
         try self.loadRestamps()
         try self.loadBranches()
         try self.loadRights()

@@ -201,17 +201,20 @@ package final class SQLiteTransaction: NodeTransaction {
         try self.statements[.setFact].run(name, value)
     }
 
-    private static let guestFact = "guest"
+    private static let readerFact = "reader"
 
-    package func setGuest(_ user: UserID?) throws(StoreError) {
-        guard self.segments.circles.guest != user else { return }
-        try self.setFact(Self.guestFact, user?.bytes.array)
-        self.segments.circles.guest = user
+    package func setReader(_ reader: CircleReader) throws(StoreError) {
+        guard self.segments.circles.reader != reader else { return }
+        try self.setFact(Self.readerFact, reader.user.bytes.array + reader.founder.bytes.array)
+        self.segments.circles.reader = reader
     }
 
     /// Reads whose store it is.
-    func loadGuest() throws(StoreError) {
-        self.segments.circles.guest = try self.fact(Self.guestFact).flatMap { Bytes32($0) }.map { UserID(bytes: $0) }
+    func loadReader() throws(StoreError) {
+        guard let bytes = try self.fact(Self.readerFact), let user = Bytes32(Array(bytes.prefix(32))),
+            let founder = Bytes32(Array(bytes.dropFirst(32)))
+        else { return }
+        self.segments.circles.reader = CircleReader(user: UserID(bytes: user), founder: UserID(bytes: founder))
     }
 
     package func clearDerivedState() throws(StoreError) {

@@ -38,10 +38,20 @@ struct ShareCommand: AsyncParsableCommand {
     )
     var only: String?
 
+    @Option(help: "A hidden property of the object, instead of the object, which the person reads already.")
+    var property: String?
+
     func run() async throws {
         let properties = self.only.map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        if self.property != nil, properties != nil {
+            throw CommandFailure(.usage, "With --property a single property is shared; leave --only away.")
+        }
         try await self.options.work(mayWrite: true) { workplace in
-            try await workplace.share(self.id, with: self.person, as: self.role.rawValue, only: properties)
+            if let property {
+                try await workplace.share(property, of: self.id, with: self.person, as: self.role.rawValue)
+            } else {
+                try await workplace.share(self.id, with: self.person, as: self.role.rawValue, only: properties)
+            }
         }
     }
 }
@@ -65,8 +75,70 @@ struct UnshareCommand: AsyncParsableCommand {
     @Argument(help: "The name of the person, or the first 4 or more digits of his id.")
     var person: String
 
+    @Option(help: "A hidden property of the object, instead of the object.")
+    var property: String?
+
     func run() async throws {
-        try await self.options.work(mayWrite: true) { try await $0.unshare(self.id, with: self.person) }
+        try await self.options.work(mayWrite: true) { workplace in
+            if let property {
+                try await workplace.unshare(property, of: self.id, with: self.person)
+            } else {
+                try await workplace.unshare(self.id, with: self.person)
+            }
+        }
+    }
+}
+
+struct HideCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "hide",
+        abstract: "Hide a property of an object from everybody else who reads the object.",
+        discussion: """
+            The property shows on your machines as before, goes with the object wherever that is shared or moved, and \
+            is sent to nobody else. "peerd share ID NAME --property PROPERTY" lets somebody read it who reads the \
+            object. \
+            What others were sent before they keep; with --from-past the command also erases the earlier values, as \
+            "peerd erase" does, from all machines that sync. An object must be yours.
+            """,
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: TimelineOptions
+
+    @Argument(help: "The id of the object, or the first 4 or more digits of it.")
+    var id: String
+
+    @Argument(help: "The name of the property.")
+    var name: String
+
+    @Flag(help: "Also erase what the property was before.")
+    var fromPast = false
+
+    func run() async throws {
+        try await self.options.work(mayWrite: true) { workplace in
+            try await workplace.hide(self.name, of: self.id)
+            if self.fromPast { try await workplace.erase(self.name, of: self.id) }
+        }
+    }
+}
+
+struct UnhideCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "unhide",
+        abstract: "Show a property again to all who read its object.",
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: TimelineOptions
+
+    @Argument(help: "The id of the object, or the first 4 or more digits of it.")
+    var id: String
+
+    @Argument(help: "The name of the property.")
+    var name: String
+
+    func run() async throws {
+        try await self.options.work(mayWrite: true) { try await $0.unhide(self.name, of: self.id) }
     }
 }
 

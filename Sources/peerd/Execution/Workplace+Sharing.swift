@@ -18,6 +18,42 @@ extension Workplace {
         try self.show(try await self.caller.answer(APIRequest(.delete, "api", "objects", id, "access", person)))
     }
 
+    func hide(_ name: String, of object: String) async throws {
+        try await self.requireMainTimeline("hide")
+        let id = try ObjectArgument.checked(object)
+        try self.show(try await self.caller.answer(APIRequest(.put, "api", "objects", id, "hidden", name)))
+    }
+
+    func unhide(_ name: String, of object: String) async throws {
+        try await self.requireMainTimeline("unhide")
+        let id = try ObjectArgument.checked(object)
+        try self.show(try await self.caller.answer(APIRequest(.delete, "api", "objects", id, "hidden", name)))
+    }
+
+    func share(_ name: String, of object: String, with person: String, as role: String) async throws {
+        try await self.requireMainTimeline("share")
+        let id = try ObjectArgument.checked(object)
+        let path = APIRequest(
+            .put,
+            "api",
+            "objects",
+            id,
+            "hidden",
+            name,
+            "access",
+            person,
+            body: ["role": .string(role)]
+        )
+        try self.show(try await self.caller.answer(path))
+    }
+
+    func unshare(_ name: String, of object: String, with person: String) async throws {
+        try await self.requireMainTimeline("unshare")
+        let id = try ObjectArgument.checked(object)
+        let request = APIRequest(.delete, "api", "objects", id, "hidden", name, "access", person)
+        try self.show(try await self.caller.answer(request))
+    }
+
     func showAccess(to object: String) async throws {
         let id = try ObjectArgument.checked(object)
         try self.show(try await self.caller.answer(APIRequest(.get, "api", "objects", id, "access")))
@@ -32,6 +68,12 @@ extension Workplace {
             try self.output.line("It is not shared with you any more: what is here stays, and nothing comes.")
         }
         try self.output.table(report.access.map { [$0.user.text, $0.text, $0.user.id] })
+        for property in report.hidden {
+            let others = property.access.dropFirst().map { "\($0.user.text) (\($0.text))" }
+            let readers = others.isEmpty ? "nobody else" : others.joined(separator: ", ")
+            let owner = property.access.first?.user.text ?? "?"
+            try self.output.line("\(property.name) is hidden by \(owner); \(readers) may read it.")
+        }
         for copy in report.copies {
             try self.output.line(
                 "\(copy.user.text) has a copy that does not change with it: two machines moved it at once. Share it "
