@@ -174,7 +174,7 @@ extension PeerdError {
             self.init(branching: refusal)
         case .partOfShare, .notShared, .notPermitted, .noSuchProperty, .notHidden, .notReader:
             self.init(sharing: refusal)
-        case .isThisDevice, .standsAbove, .takesOthers, .notBelow: self.init(removing: refusal)
+        case .isThisDevice, .standsAbove, .isRemoved, .takesOthers, .notBelow: self.init(removing: refusal)
         case .store(let error): self.init(error)
         }
     }
@@ -241,8 +241,14 @@ extension PeerdError {
         case .standsAbove(let device):
             self.init(
                 .notPermitted,
-                "The machine \(device) did not join through this one, so its removal would count nowhere.",
+                "The machine “\(device.prefix(80))” did not join through this one, so its removal would count nowhere.",
                 advice: "Recover with your recovery words on this machine first; then it stands above all others."
+            )
+        case .isRemoved(let device):
+            self.init(
+                .invalidArgument,
+                "The machine “\(device.prefix(80))” is removed already, and what went with it.",
+                advice: "Say since when, to take back what it wrote before; what is to come back recovers by the words."
             )
         case .takesOthers(let names):
             let more = names.count > 8 ? "…" : ""
@@ -255,7 +261,7 @@ extension PeerdError {
         case .notBelow(let kept, let device):
             self.init(
                 .invalidArgument,
-                "The machine \(kept) did not join through \(device), and stays in any case.",
+                "The machine “\(kept.prefix(80))” did not join through “\(device.prefix(80))”, and stays in any case.",
                 advice: "Name to be kept only what would go with it."
             )
         default: self.init(refusal)

@@ -98,14 +98,15 @@ struct DeviceRemovalTests {
         try self.network.write(machine, .delete(list))
         try self.set(list, "by the tablet", tablet)
         // Neither what did not join through this machine nor this one itself is removed, and nothing goes unnamed.
-        #expect(throws: WriteRefusal.standsAbove(self.device(laptop))) { try self.remove(laptop, by: tablet) }
+        #expect(throws: WriteRefusal.standsAbove("first")) { try self.remove(laptop, by: tablet) }
         #expect(throws: WriteRefusal.isThisDevice) { try self.remove(laptop, by: laptop) }
         #expect(throws: WriteRefusal.takesOthers(["tablet"])) { try self.remove(phone, by: laptop) }
-        #expect(throws: WriteRefusal.notBelow(self.device(phone), self.device(tablet))) {
+        #expect(throws: WriteRefusal.notBelow("phone", "tablet")) {
             try self.remove(tablet, by: laptop, keeping: [phone])
         }
         let report = try self.remove(phone, by: laptop, keeping: [tablet])
-        #expect(report == DeviceRemovalReport(removed: [self.device(phone)], cutChangeCount: 0))
+        #expect(report == DeviceRemovalReport(removed: [self.device(phone)]))
+        #expect(throws: WriteRefusal.isRemoved("phone")) { try self.remove(phone, by: laptop, takingOthers: true) }
         self.network.healAll()
         self.network.settle(seconds: 120)
         for reader in [laptop, tablet] {
@@ -148,6 +149,7 @@ struct DeviceRemovalTests {
         self.network.settle(seconds: 30)
         try self.share(list, laptop, with: ann)
         let task = try self.create(tablet, "task", below: list)
+        let own = try self.create(phone, "own")
         self.introduceAll()
         let before = WallTime(milliseconds: self.network.moment(of: phone).wall.milliseconds)
         self.network.sleep(seconds: 60)
@@ -166,14 +168,17 @@ struct DeviceRemovalTests {
         let report = try self.remove(laptop, by: phone, keeping: [tablet], since: before)
         #expect(report.removed == [self.device(laptop)])
         self.network.settle(seconds: 300)
-        let expected = [list: "list", task: "task"]
-        for machine in [phone, tablet, ann] { #expect(try self.titles(machine) == expected, "\(machine)") }
+        #expect(try self.titles(ann) == [list: "list", task: "task"])
+        for machine in [phone, tablet] {
+            #expect(try self.titles(machine) == [list: "list", task: "task", own: "own"], "\(machine)")
+        }
         try self.set(task, "by ann", ann)
         try self.set(list, "by the tablet", tablet)
         _ = try self.create(laptop, "by the thief")
         self.network.settle(seconds: 120)
         for machine in [phone, tablet, ann] {
-            #expect(try self.titles(machine) == [list: "by the tablet", task: "by ann"])
+            let titles = try self.titles(machine).filter { $0.key != own }
+            #expect(titles == [list: "by the tablet", task: "by ann"])
             #expect(try !self.connected(machine).contains(self.device(laptop)))
         }
     }
@@ -212,5 +217,145 @@ struct DeviceRemovalTests {
         self.network.settle(seconds: 60)
         #expect(try self.titles(back) == [list: "by the founder", new: "new"])
         #expect(self.network.users[back].user == self.network.users[ann].user)
+    }
+
+    /// Nobody has stolen anything: the first machine is gone, and what all machines have written stays.
+    @Test func `what a machine wrote before it was recovered stays when it removes the first one`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let phone = try self.network.join(laptop, name: "phone", seed: 3)
+        let tablet = try self.network.join(phone, name: "tablet", seed: 4)
+        var expected: [ObjectID: String] = [:]
+        self.network.settle(seconds: 10)
+        for (machine, title) in [(laptop, "laptop's"), (phone, "phone's"), (tablet, "tablet's")] {
+            expected[try self.create(machine, title)] = title
+        }
+        self.introduceAll()
+        self.network.stop(laptop)
+        try self.network.recover(phone, words: Self.words, generation: 2, seed: 31)
+        try self.network.recover(tablet, words: Self.words, generation: 3, seed: 32)
+        self.introduceAll()
+        // What was certified last stands above what was before.
+        #expect(throws: WriteRefusal.standsAbove("tablet")) { try self.remove(tablet, by: phone) }
+        try self.remove(laptop, by: tablet)
+        self.introduceAll()
+        for machine in [phone, tablet] { #expect(try self.titles(machine) == expected) }
+        let report = try self.remove(laptop, by: tablet, since: WallTime(milliseconds: 1))
+        #expect(report.cutChangeCount > 0)
+        self.introduceAll()
+        expected = expected.filter { $0.value != "laptop's" }
+        for machine in [phone, tablet] { #expect(try self.titles(machine) == expected) }
+    }
+
+    @Test func `a machine that a thief has removed is met again once it is recovered`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let phone = try self.network.join(laptop, name: "phone", seed: 3)
+        let tablet = try self.network.join(laptop, name: "tablet", seed: 4)
+        let note = try self.create(laptop, "note")
+        self.introduceAll()
+        try self.remove(phone, by: laptop)
+        self.network.settle(seconds: 60)
+        self.network.stop(laptop)
+        try self.set(note, "by the phone", phone)
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(tablet) == [note: "note"])
+        try self.network.recover(phone, words: Self.words, generation: 2, seed: 31)
+        self.network.settle(seconds: 120)
+        #expect(try self.connected(tablet) == [self.device(phone)])
+        try self.set(note, "recovered", phone)
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(tablet) == [note: "recovered"])
+    }
+
+    @Test func `what a stolen machine had removed is back if it is kept, and named if it is not`() throws {
+        for isKept in [true, false] {
+            let test = DeviceRemovalTests()
+            let laptop = try test.network.found(words: Self.words, seed: 1)
+            let phone = try test.network.join(laptop, name: "phone", seed: 3)
+            test.network.settle(seconds: 10)
+            let tablet = try test.network.join(phone, name: "tablet", seed: 4)
+            let note = try test.create(tablet, "note")
+            test.introduceAll()
+            try test.remove(tablet, by: phone)
+            test.network.settle(seconds: 60)
+            #expect(try !test.connected(laptop).contains(test.device(tablet)))
+            let report = try test.remove(phone, by: laptop, keeping: isKept ? [tablet] : [], takingOthers: true)
+            #expect(report.stillRemoved == [])
+            #expect((report.cutChangeCount > 0) == isKept)
+            test.introduceAll()
+            try test.set(note, "again", tablet)
+            test.network.settle(seconds: 60)
+            #expect(try test.titles(laptop) == [note: isKept ? "again" : "note"])
+        }
+    }
+
+    /// The machine that removes another one does not know of a share that a third one has made.
+    @Test func `a removal reaches what its machine does not know of yet, and what is shared later`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let phone = try self.network.join(laptop, name: "phone", seed: 3)
+        let tablet = try self.network.join(laptop, name: "tablet", seed: 4)
+        let list = try self.create(laptop, "list")
+        let later = try self.create(laptop, "later")
+        self.network.settle(seconds: 10)
+        let ann = try self.network.join(laptop, name: "ann's", person: "ann", seed: 5)
+        let bob = try self.network.join(laptop, name: "bob's", person: "bob", seed: 6)
+        self.introduceAll()
+        for machine in [phone, tablet, ann, bob] { self.network.cut(laptop, machine) }
+        self.network.settle(seconds: 10)
+        try self.share(list, tablet, with: ann)
+        self.network.settle(seconds: 60)
+        try self.set(list, "by the phone", phone)
+        self.network.settle(seconds: 60)
+        self.network.sleep(seconds: 60)
+        try self.remove(phone, by: laptop)
+        let user = self.network.users[ann].user
+        try self.network.write(laptop) { local throws(WriteRefusal) in try local.dismiss(user) }
+        self.network.sleep(seconds: 60)
+        // Neither the thief nor she has heard of it, nor who is with them.
+        try self.set(list, "by the thief", phone)
+        try self.share(list, phone, with: bob, as: .manager)
+        _ = try self.create(ann, "ann's", below: list)
+        self.network.settle(seconds: 60)
+        self.network.healAll()
+        self.network.settle(seconds: 300)
+        for machine in [laptop, tablet] {
+            #expect(try self.titles(machine) == [list: "by the phone", later: "later"])
+        }
+        // Nor does he write in what is shared from now on.
+        try self.share(later, tablet, with: bob)
+        self.network.settle(seconds: 60)
+        let circles = try self.network.machines[tablet].node.read { transaction throws(StoreError) in
+            let own = transaction.authors[self.device(phone)]
+            return (0..<UInt32(transaction.circles.count)).map { CircleIndex(rawValue: $0) }.filter { index in
+                guard let own, let rights = transaction.rights.rights(in: index) else { return true }
+                return !rights.isRemoved(own)
+            }
+            .map { transaction.circles[$0] }
+        }
+        #expect(circles == [])
+        // It is said once in each circle by each machine at most, and not again and again.
+        let before = try self.network.frontier(tablet)
+        self.network.settle(seconds: 600)
+        #expect(try self.network.frontier(tablet) == before)
+    }
+
+    @Test func `who was removed from the workspace comes back as the same person`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let list = try self.create(laptop, "list")
+        let ann = try self.network.join(laptop, name: "ann's", person: "ann", words: 9, seed: 5)
+        self.network.settle(seconds: 30)
+        let user = self.network.users[ann].user
+        try self.network.write(laptop) { local throws(WriteRefusal) in try local.dismiss(user) }
+        self.network.settle(seconds: 30)
+        self.network.stop(ann)
+        #expect(throws: TestFailure.self) { try self.network.join(laptop, name: "x", isBack: true, words: 9, seed: 6) }
+        let again = try self.network.join(laptop, name: "ann's new", person: "ann", words: 9, seed: 7)
+        self.network.settle(seconds: 60)
+        #expect(self.network.users[again].user == user)
+        try self.share(list, laptop, with: again)
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(again) == [list: "list"])
+        try self.set(list, "by ann", again)
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(laptop) == [list: "by ann"])
     }
 }

@@ -492,4 +492,26 @@ struct SharedSyncTests {
         #expect(try self.holds(folder.bytes.array, in: self.log(ann)))
         for machine in [first, tablet] { #expect(try self.parent(of: task, machine) == list) }
     }
+
+    @Test func `who manages takes what readers and writers have, and nothing from a manager`() throws {
+        let first = try self.first()
+        let list = try self.create(first, "list")
+        let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
+        let bob = try self.network.join(first, name: "bob's laptop", person: "bob", seed: 5)
+        self.network.settle(seconds: 30)
+        let (annUser, bobUser) = (self.network.users[ann].user, self.network.users[bob].user)
+        try self.share(list, first, with: annUser, as: .manager)
+        try self.share(list, first, with: bobUser, as: .writer)
+        self.network.settle(seconds: 30)
+        try self.network.write(ann) { local throws(WriteRefusal) in try local.unshare(list, with: bobUser) }
+        self.network.settle(seconds: 30)
+        try self.network.write(first, .set(list, name: "title", value: .string("again")))
+        self.network.settle(seconds: 30)
+        #expect(try self.titles(bob) == [list: "list"])
+        try self.share(list, first, with: bobUser, as: .manager)
+        self.network.settle(seconds: 30)
+        #expect(throws: WriteRefusal.notPermitted(.owner, list)) {
+            try self.network.write(ann) { local throws(WriteRefusal) in try local.unshare(list, with: bobUser) }
+        }
+    }
 }

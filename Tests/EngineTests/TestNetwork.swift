@@ -102,6 +102,7 @@ final class TestNetwork {
         else { throw TestFailure("not recovered") }
         self.keys[machine] = recovered.encoded().withBytes { Array($0) }
         try self.restart(machine, with: self.copyStore(of: machine), seed: seed)
+        self.handle(machine, .introduce)
     }
 
     /// Starts a node on a store.

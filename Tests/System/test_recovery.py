@@ -2,11 +2,12 @@
 and is refused, and the recovery words make a new machine that of the same user."""
 
 import hashlib
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from peerd_harness import check, invite_line, pair, wait_until
+from peerd_harness import check, invite_line, pair, program, wait_until
 from test_sharing import holds, invite_person, titles
 
 USAGE, BUSY = 2, 5
@@ -58,6 +59,7 @@ def test_a_stolen_machine_is_refused_and_what_it_writes_counts_nowhere(machines)
     laptop.refused(USAGE, "peers", "remove", "tablet", "--keep", "phone", mentions=["stays in any case"])
     tablet.refused(1, "peers", "remove", "phone", mentions=["recovery words"])
     removal = laptop.json("peers", "remove", "phone", "--keep", "tablet")
+    laptop.refused(USAGE, "peers", "remove", "phone", "--with-invited", mentions=["is removed already"])
     check([machine["name"] for machine in removal["removed"]] == ["phone"], f"{removal}")
     check(removal["cut_transactions"] == 0, f"{removal}")
     phone.start(peers=[laptop.address, tablet.address])
@@ -78,13 +80,15 @@ def test_a_stolen_machine_is_refused_and_what_it_writes_counts_nowhere(machines)
 def test_the_recovery_words_put_another_machine_above_the_first_one(machines):
     laptop, phone, tablet, words = machines
     note = laptop.create("note", "title=before")
-    wait_until(lambda: titles(phone) == titles(tablet) == {"before"}, 30.0, "the note is everywhere")
+    phone.create("note", "title=the phone's own")
+    both = {"before", "the phone's own"}
+    wait_until(lambda: titles(phone) == titles(laptop) == titles(tablet) == both, 30.0, "the notes are everywhere")
     # The first machine is stolen, and removes the others.
     phone.stop()
     laptop.run("peers", "remove", "phone", "--with-invited")
     laptop.run("rm", note)
     wait_until(lambda: connected(laptop) == set(), 30.0, "the thief has cut the tablet off")
-    check(titles(tablet) <= {"before"}, f"{titles(tablet)}")
+    check(titles(tablet) <= both, f"{titles(tablet)}")
 
     # Words that are wrong, or another's, change nothing; nobody recovers beside a daemon.
     keys = (phone.directory / "keys").read_bytes()
@@ -109,9 +113,10 @@ def test_the_recovery_words_put_another_machine_above_the_first_one(machines):
     check([machine["name"] for machine in removal["removed"]] == ["laptop"], f"{removal}")
     phone.start(peers=[tablet.address, laptop.address])
     phone.run("set", note, "title=after")
-    wait_until(lambda: titles(tablet) == {"after"}, 60.0, "the tablet goes on with the phone")
+    own = {"the phone's own"}
+    wait_until(lambda: titles(tablet) == {"after"} | own, 60.0, "the tablet goes on with the phone")
     tablet.run("set", note, "title=again")
-    wait_until(lambda: titles(phone) == {"again"}, 30.0, "and the phone with the tablet")
+    wait_until(lambda: titles(phone) == {"again"} | own, 30.0, "and the phone with the tablet")
     check(connected(laptop) == set() and "laptop" not in connected(phone), "the thief is in a session")
 
     # What the words stand for is nowhere on a disk.
@@ -124,12 +129,32 @@ def test_the_recovery_words_put_another_machine_above_the_first_one(machines):
         check(not holds(peer, words), "the words are on a disk")
 
 
+def test_words_that_cannot_be_shown_are_not_needed(world):
+    """A workspace whose words nobody has seen is not made."""
+    peer = world.peer("laptop")
+    with open("/dev/full", "wb") as full:
+        command = [program(), "init", "--dir", str(peer.directory), "--name", "laptop"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=peer.environment, check=False)
+    check(done.returncode != 0 and not (peer.directory / "keys").exists(), f"{done.returncode}: {done.stderr}")
+    text = peer.run("init", "--name", "laptop")
+    words = next(line for line in text.splitlines() if line.startswith("  ")).split()
+    check(len(words) == 13 and "\\n" not in text, text)
+    # They are read as they were written down: over several lines, with numbers.
+    lines = ["", " ".join(words[:7]), "", *(f"{place}. {word}" for place, word in enumerate(words[7:], 8))]
+    recover(peer, *lines, words=["--check"])
+
+
 def test_who_has_lost_all_machines_comes_back_through_somebody_else(world):
     laptop, words = founder(world, "laptop")
     laptop.start()
     ann = world.peer("ann-laptop")
     text = ann.run("join", "--name", ann.name, invite_person(laptop, "ann"), seconds=30.0)
     check("Recovery words" in text, text)
+    # Nobody joins with the words of somebody else, and nothing is left behind.
+    other = world.peer("other")
+    recover(other, world_words(laptop), invite_line(laptop), code=1, words=["--name", "other"])
+    check(not (other.directory / "keys").exists(), "somebody else's words made a machine")
+    laptop.refused(USAGE, "invite", "ann", mentions=["ann"])
     ann.start(peers=[laptop.address])
     items = laptop.create("list", "title=list")
     laptop.create("note", "title=own")

@@ -136,6 +136,9 @@ package struct CircleRights: Sendable {
         self.grants.filter { self.removals(of: $0).isEmpty }.map { ($0.place, $0.grant) }
     }
 
+    /// What was ever granted by who could, in the order in which it came.
+    package var allGrants: [RightsStatement.Grant] { self.grants.map(\.grant) }
+
     /// Whether a user was ever granted anything by who could.
     package func hasGranted(_ user: UserID) -> Bool { self.grants.contains { $0.grant.user == user } }
 
@@ -147,6 +150,11 @@ package struct CircleRights: Sendable {
     /// The removals of a user that count, which a new grant has to name.
     package func standingRemovals(of user: UserID) -> [StatementPlace] {
         self.removals.filter { $0.user == user }.map(\.place)
+    }
+
+    /// The removals of devices that count: where each is said, who says it, and what it is about.
+    package var deviceRemovals: [(place: StatementPlace, author: ChainAuthor, device: DeviceID, keep: Set<DeviceID>)] {
+        self.removedDevices.map { ($0.place, $0.author, $0.device, $0.keep) }
     }
 
     private func grants(to author: ChainAuthor) -> [CountingGrant] {
@@ -274,7 +282,7 @@ package struct CircleRights: Sendable {
     /// only in chains that name him.
     private func hits(_ removal: CountingDeviceRemoval, _ author: ChainAuthor) -> Bool {
         guard let place = author.line.firstIndex(of: removal.device),
-            !author.line[..<place].contains(where: removal.keep.contains)
+            author.goes(with: removal.device, keeping: removal.keep)
         else { return false }
         if removal.author.user == self.owner, author.user != self.owner { return true }
         return removal.author.user == author.user
@@ -346,6 +354,21 @@ package enum RightReason: Hashable, Sendable {
         case .isOwner, .granted: true
         case .deviceRemoved, .removed, .grantedLess, .notGranted: false
         }
+    }
+}
+
+extension ChainAuthor {
+    /// Whether it stands above another device of its user: it vouches for that one, directly or through others, or is
+    /// of a later generation.
+    package func standsAbove(_ other: ChainAuthor) -> Bool {
+        self.user == other.user
+            && (other.line.dropFirst().contains(self.line[0]) || self.generation > other.generation)
+    }
+
+    /// Whether the removal of a device takes this one with it, unless it or one between is kept.
+    package func goes(with device: DeviceID, keeping keep: Set<DeviceID>) -> Bool {
+        guard let place = self.line.firstIndex(of: device) else { return false }
+        return !self.line[..<place].contains(where: keep.contains)
     }
 }
 

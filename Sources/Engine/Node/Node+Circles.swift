@@ -163,7 +163,8 @@ extension ReplicaAuthor {
         named name: String,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) {
-        let grant = RightsStatement.Grant(to: user, .reader, name: name)
+        let despite = try transaction.removalsToOverride(of: user, in: .roster)
+        let grant = RightsStatement.Grant(to: user, .reader, despite: despite, name: name)
         _ = try self.commit([.rights(.grants(grant))], on: Timeline(circle: .roster), in: &transaction)
     }
 

@@ -34,7 +34,8 @@ extension Node where Store: ~Copyable {
                 }
                 return try connection.session.begin(isKnown: isKnown, in: &transaction)
             }
-            if connection.link.greeting == .member {
+            // Who was certified anew may be known as one that is removed.
+            if connection.link.greeting == .member || self.identity.generation > DeviceCertificate.firstGeneration {
                 self.send(.member(self.identity.introduction(nonce: Bytes16(high: 0, low: 0))), on: connection)
             }
             let proof = HandshakeProof.message(
@@ -202,7 +203,7 @@ extension Node where Store: ~Copyable {
         // What has just worked is dialled first when the session ends, and not what comes after it in turn.
         self.book[keys]?.nextAddress = 0
         // Who has shown its certificates can do so again, and is remembered for a week unless the log has it by then.
-        if connection.introduction == nil { self.hasCome(keys) }
+        if connection.link.greeting != .member { self.hasCome(keys) }
         if isKnown, entry.lastSeen == nil, self.admissions.paired.contains(where: { $0.keys == keys }) {
             // Only by coming does it show that it has accepted its welcome.
             self.effects.append(.notice(.paired(device: entry.shownName)))
@@ -245,7 +246,7 @@ extension Node where Store: ~Copyable {
 
     /// A device shows its certificates: they make it known if it then proves to have the keys that they are about.
     private mutating func introduced(_ connection: PeerConnection, _ introduction: Introduction) {
-        guard connection.link.greeting == .member, connection.introduction == nil else {
+        guard connection.link.greeting != .pairing, connection.introduction == nil else {
             return self.violation(connection, "an introduction that nobody asked for")
         }
         // Whether its user is a member is looked at once it has proved to be that device.

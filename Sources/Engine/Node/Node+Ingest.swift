@@ -24,7 +24,7 @@ extension Node where Store: ~Copyable {
             try self.refreshBook()
             self.introduceInRoster()
         }
-        try self.judgeDevices()
+        self.repeatRemovals()
         if intake.summary.storedChangeCount > 0 || intake.summary.isRevised { try self.refreshWaits() }
         for fork in intake.forks {
             self.effects.append(.notice(.forked(device: fork.deviceName, sequence: fork.sequence)))

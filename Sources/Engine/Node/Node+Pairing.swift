@@ -88,7 +88,9 @@ extension Node where Store: ~Copyable {
             connection.isProved(request.device, by: request.proof, self.cryptography)
         else { return self.violation(connection, "a request to join as another device") }
         guard (invite.guest == .device) == (request.person == nil), self.holds(request, key, for: invite.guest) else {
-            return self.violation(connection, "a request to join that is not what the invite is for")
+            // It was made for somebody else.
+            self.counters.refusedConnectionCount += 1
+            return self.sayGoodbye(connection)
         }
         let introduction =
             request.person

@@ -16,13 +16,13 @@ extension Node where Store: ~Copyable {
                 }
             }
             self.storeFailure = nil
-            try self.judgeDevices()
         } catch {
             self.note(error)
             answers = requests.map { ($0.id, .failure(.store(error))) }
         }
         for (id, result) in answers { self.effects.append(.answer(id, result)) }
         self.noteReplica(after: segment)
+        self.repeatRemovals()
         self.pumpAll()
     }
 
@@ -62,17 +62,21 @@ extension Node where Store: ~Copyable {
         self.effects.append(.notice(.newReplica(self.state.newReplicaReason)))
     }
 
-    /// Opens this device's first replica, if it has none.
+    /// Opens this device's first replica, or the first one with the certificates that it has by now.
     ///
     /// Only its introduction lets devices that it was not paired with know it and let it in.
     mutating func introduce() {
-        guard self.state.activeSegment == nil else { return }
+        let certificates = self.identity.certificates
         do throws(StoreError) {
+            let isKnown = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                transaction.segmentIndices.contains { segment in
+                    transaction.segment(segment).introduction?.certificates == certificates
+                }
+            }
+            if isKnown, self.state.activeSegment != nil { return }
             // Who does not read home has nothing to say there.
             let isNew = try self.replica.transaction {
                 (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Bool in
-                let device = author.identity.device
-                let isKnown = transaction.segmentIndices.contains { transaction.segment($0).device == device }
                 if author.base(in: transaction) != .home { return try author.introduceInRoster(in: &transaction) }
                 return isKnown ? false : try author.introduce(on: .main, in: &transaction)
             }

@@ -25,6 +25,8 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
     var own = OwnState()
     var held = HeldChanges()
     var carrying = CarryingOver()
+    /// What was said about rights when removals were last said again where they were missing.
+    var repeatedAge: RightsAge?
     var timers = TimerTable()
     package internal(set) var storeFailure: StoreError?
     var counters = NodeCounters()

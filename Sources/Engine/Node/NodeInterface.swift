@@ -239,11 +239,13 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     /// The device is the one that writes, or goes with it.
     case isThisDevice
     /// The device vouches for the one that writes, or is as near to the root key of its user.
-    case standsAbove(DeviceID)
+    case standsAbove(String)
+    /// The device with this name is removed already.
+    case isRemoved(String)
     /// Devices with these names, which it has vouched for, would go with it.
     case takesOthers([String])
     /// The first device was not vouched for by the second one.
-    case notBelow(DeviceID, DeviceID)
+    case notBelow(String, String)
     /// An open branch shows an earlier value of the property.
     case shownOnBranch(name: String, of: String)
     case store(StoreError)

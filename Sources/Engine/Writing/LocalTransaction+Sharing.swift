@@ -56,7 +56,9 @@ extension LocalTransaction {
         if let rights, rights.isRemovedByOwner(user, from: role), !circle.isOwned(by: self.plan.user) {
             throw .notPermitted(.owner, object)
         }
-        let despite = try self.removals(of: user, in: circle)
+        let despite = try WriteRefusal.from { () throws(StoreError) in
+            try self.store.removalsToOverride(of: user, in: circle)
+        }
         let grant = RightsStatement.Grant(to: user, role, names: names, despite: despite)
         try self.plan.append(.rights(.grants(grant)), in: circle)
         return false
@@ -77,7 +79,12 @@ extension LocalTransaction {
             if hadTwins, !local.standingGrants(in: circle).contains(where: { $0.user == user }) { return }
             guard circle != local.plan.base else { throw .notShared(object) }
             if try local.plan.hasParent(object, in: circle, in: &local.state) { throw .partOfShare(object) }
-            try local.remove(user, from: Set(Role.allCases), in: circle)
+            // Who manages takes the roles below his own.
+            let isManager = local.standingGrants(in: circle).contains { $0.user == user && $0.role == .manager }
+            let isOwn = circle == local.plan.base || circle.isOwned(by: local.plan.user)
+            if isManager, !isOwn, user != local.plan.user { throw .notPermitted(.owner, object) }
+            let roles: Set<Role> = isOwn || user == local.plan.user ? Set(Role.allCases) : [.writer, .reader]
+            try local.remove(user, from: roles, in: circle)
         }
     }
 
@@ -102,9 +109,9 @@ extension LocalTransaction {
         from roles: Set<Role>,
         in circle: Circle
     ) throws(WriteRefusal) {
-        let heads = try WriteRefusal.from { () throws(StoreError) in
-            var count: UInt64 = 0
-            return try self.store.heads(in: circle, cutting: &count) { $0.user == user }
+        let heads = try WriteRefusal.from { () throws(StoreError) -> [NamedChange] in
+            var remainder = Remainder(of: user)
+            return try self.store.heads(in: circle, of: &remainder)
         }
         let removal = RightsStatement.Removal(of: user, from: roles, heads: heads)
         try self.plan.append(.rights(.removes(removal)), in: circle)
@@ -139,19 +146,6 @@ extension LocalTransaction {
         let roles = Set(excess.map(\.role))
         if !roles.isEmpty { try self.remove(user, from: roles, in: circle) }
         return roles
-    }
-
-    /// The removals of a user that a new grant overrides.
-    private mutating func removals(of user: UserID, in circle: Circle) throws(WriteRefusal) -> [StatementID] {
-        try WriteRefusal.from { () throws(StoreError) -> [StatementID] in
-            guard let number = self.store.circles.index(of: circle), let rights = self.store.rights.rights(in: number)
-            else { return [] }
-            var found: [StatementID] = []
-            for place in rights.standingRemovals(of: user).suffix(Limits.grantDespiteCountMax) {
-                if let statement = try self.store.statementID(at: place) { found.append(statement) }
-            }
-            return found
-        }
     }
 }
 

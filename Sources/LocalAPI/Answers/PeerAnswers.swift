@@ -254,6 +254,8 @@ package struct MachineRemovalAnswer: Answer {
     package var removed: [Machine]
     /// Transactions of theirs that were here and count no more.
     package var cutTransactions: Int
+    /// The names of machines that they had removed, and that stay so.
+    package var stillRemoved: [String]
 
     package struct Machine: Answer {
         package var id: String
@@ -264,6 +266,6 @@ package struct MachineRemovalAnswer: Answer {
         self.removed = removal.removed.map { id in
             Machine(id: id, name: names.first { $0.device.description == id }?.name ?? "")
         }
-        self.cutTransactions = removal.cutTransactionCount
+        (self.cutTransactions, self.stillRemoved) = (removal.cutTransactionCount, removal.stillRemoved)
     }
 }

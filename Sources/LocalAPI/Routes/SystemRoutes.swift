@@ -65,7 +65,7 @@ struct SystemRoutes: Sendable {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let (person, isBack) = (try members.text("person"), try members.flag("back"))
         try members.requireNoOthers()
-        if let person { try Workspace.check(personName: person) }
+        if let person { try await self.workspace.check(newPerson: person) }
         guard person == nil || !isBack else {
             throw Problem.badRequest("An invite is for a new “person”, or for somebody who comes “back”.")
         }

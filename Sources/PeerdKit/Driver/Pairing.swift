@@ -9,11 +9,13 @@ package struct Pairing {
     package let deviceName: String
     /// Those of the user who joins, if it is another person than whoever invites.
     package let words: RecoveryWords
+    /// Whether he must be the user of these words, also with an invite for a machine of whoever invites.
+    package let isRecovery: Bool
 
-    package init(invite: Invite, deviceName: String, words: RecoveryWords) {
+    package init(invite: Invite, deviceName: String, words: RecoveryWords, isRecovery: Bool = false) {
         self.invite = invite
         self.deviceName = deviceName
-        self.words = words
+        (self.words, self.isRecovery) = (words, isRecovery)
     }
 
     private static let dialTimeout = Duration.seconds(5)
@@ -122,6 +124,9 @@ package struct Pairing {
                 case .send(let answer): transport.send(connection, answer)
                 case .failed(let reason): return .refused(reason)
                 case .joined(let identity, _, let goodbye):
+                    if self.isRecovery, identity.user != UserID(self.words.rootKey()) {
+                        return .refused("it is a machine of another user than that of the recovery words")
+                    }
                     try await NewWorkspace.create(identity, at: paths)
                     hasJoined = true
                     transport.send(connection, goodbye)

@@ -42,6 +42,9 @@ public struct RecoveryWords: Sendable {
         }
     }
 
+    /// The number of words in a text.
+    package static func count(in text: String) -> Int { text.split { !$0.isLetter }.count }
+
     /// The words, with spaces between them.
     public var text: String { self.holder.key.words() }
 

@@ -9,6 +9,8 @@ public struct MachineRemoval: Hashable, Sendable, Codable {
     public let removed: [String]
     /// The number of transactions of theirs that were here and count no more.
     public let cutTransactionCount: Int
+    /// The names of machines that they had removed, and that stay so; to keep one puts it back.
+    public let stillRemoved: [String]
 }
 
 extension Workspace {
@@ -21,7 +23,8 @@ extension Workspace {
     ///
     /// - Parameters:
     ///   - machine: the id of the machine.
-    ///   - kept: the ids of machines that it has let in and that stay, with what they have let in.
+    ///   - kept: the ids of machines that it has let in and that stay, with what they have let in. One that it has
+    ///     removed is back: what it wrote since then does not count.
     ///   - takesOthers: whether the rest of what it has let in goes, too.
     ///   - time: what it says to have written later does not count either.
     /// - Returns: which machines are removed.
@@ -44,7 +47,8 @@ extension Workspace {
             }
             return MachineRemoval(
                 removed: report.removed.map(\.description).sorted(),
-                cutTransactionCount: Int(clamping: report.cutChangeCount)
+                cutTransactionCount: Int(clamping: report.cutChangeCount),
+                stillRemoved: report.stillRemoved
             )
         }
     }

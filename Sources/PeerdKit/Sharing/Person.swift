@@ -73,6 +73,8 @@ public struct AccessReport: Hashable, Sendable, Codable {
 /// The people of a workspace, as one state of a store knows them.
 struct People {
     private(set) var all: [Person] = []
+    /// Those who were let in once and are not any more.
+    private var former: [Person] = []
     private var users: [String: UserID] = [:]
     private let founder: UserID
     private let user: UserID
@@ -81,11 +83,17 @@ struct People {
     init(founder: UserID, user: UserID, in store: inout any StoreTransaction) throws(StoreError) {
         (self.founder, self.user) = (founder, user)
         // What somebody was called last counts.
-        var names: [UserID: String] = [:]
-        if let roster = store.circles.index(of: .roster) {
-            let rights = try store.judgedRights(founder: founder).rights(in: roster)
-            for (_, grant) in rights?.standingGrants() ?? [] { names[grant.user] = grant.name }
+        var (names, formerNames): ([UserID: String], [UserID: String]) = ([:], [:])
+        let rights = try store.judgedRights(founder: founder)
+        if let roster = store.circles.index(of: .roster), let said = rights.rights(in: roster) {
+            for grant in said.allGrants { formerNames[grant.user] = grant.name }
+            for (_, grant) in said.standingGrants() { names[grant.user] = grant.name }
         }
+        for user in formerNames.keys where names[user] == nil && user != founder && user != self.user {
+            self.users[user.description] = user
+            self.former.append(self.person(user, formerNames[user] ?? ""))
+        }
+        self.former.sort { ($0.name, $0.id) < ($1.name, $1.id) }
         for user in Set(names.keys).union([founder, user]) {
             self.users[user.description] = user
             let name = names[user] ?? ""
@@ -109,15 +117,19 @@ struct People {
 
     /// The person with an id, also if nobody lets him in any more.
     func person(_ user: UserID) -> Person {
-        self.all.first { $0.id == user.description } ?? self.person(user, "")
+        (self.all + self.former).first { $0.id == user.description } ?? self.person(user, "")
     }
 
     /// The user whom a name or an id means.
     ///
     /// Throws `noSuchPerson`.
     func user(_ text: String) throws -> UserID {
-        let found = self.all.filter { $0.name == text || $0.id == text }
-        let named = found.isEmpty && text.count >= 4 ? self.all.filter { $0.id.hasPrefix(text) } : found
+        // Somebody who is let in no more may have something all the same.
+        var named: [Person] = []
+        for people in [self.all, self.former] where named.isEmpty {
+            named = people.filter { $0.name == text || $0.id == text }
+            if named.isEmpty, text.count >= 4 { named = people.filter { $0.id.hasPrefix(text) } }
+        }
         guard named.count == 1, let user = self.users[named[0].id] else {
             throw PeerdError(
                 .noSuchPerson,

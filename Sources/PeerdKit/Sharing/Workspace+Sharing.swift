@@ -201,7 +201,7 @@ extension Workspace {
     /// - Returns: the invite, with the addresses of this machine.
     /// - Throws: as ``invite()``, and ``PeerdError`` with `invalidArgument` for the name.
     public func invite(person: String) async throws -> Invitation {
-        try Self.check(personName: person)
+        try await self.check(newPerson: person)
         let driver = try self.driver()
         let (hosts, port) = try await self.reachableAddress()
         return Invitation(try await driver.makeInvite(for: .person(person), addresses: hosts, port: port).invite)
@@ -220,8 +220,18 @@ extension Workspace {
         return Invitation(try await driver.makeInvite(for: .returning, addresses: hosts, port: port).invite)
     }
 
-    /// Throws `invalidArgument` for what nobody can be called.
-    package static func check(personName name: String) throws {
+    /// Throws `invalidArgument` for what nobody can be called, or somebody is.
+    package func check(newPerson name: String) async throws {
+        try Self.check(personName: name)
+        guard try await self.people().contains(where: { $0.name == name }) else { return }
+        throw PeerdError(
+            .invalidArgument,
+            "Somebody in the workspace is called “\(name.prefix(80))” already.",
+            advice: "Choose another name; a machine of that person is invited by that person."
+        )
+    }
+
+    private static func check(personName name: String) throws {
         let isPlain = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
         guard (1...Limits.nameByteCountMax).contains(name.utf8.count), isPlain else {
             throw PeerdError(

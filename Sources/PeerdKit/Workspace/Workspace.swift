@@ -97,22 +97,26 @@ public final class Workspace: Sendable {
         let paths = DirectoryPaths(directory)
         try paths.requireNoWorkspace()
         try self.check(name)
-        _ = try await self.create(paths, name: name, recovery: words ?? RecoveryWords())
+        _ = try await self.create(paths, name: name, recovery: words ?? RecoveryWords()) { _, _ in }
         return try await self.open(at: directory)
     }
 
-    /// Makes the files of a workspace, and returns the ids of the workspace and of this machine.
+    /// Makes the files of a workspace, and returns its id.
+    ///
+    /// `announce`: takes the ids of the workspace and of this machine before there is any file; what it throws ends it.
     package static func create(
         _ paths: DirectoryPaths,
         name: String,
-        recovery words: RecoveryWords
-    ) async throws -> (workspace: WorkspaceID, device: DeviceID) {
+        recovery words: RecoveryWords,
+        _ announce: (WorkspaceID, DeviceID) throws -> Void
+    ) async throws -> WorkspaceID {
         guard var entropy = EntropyStream(seed: SystemEntropy.seed()),
             let identity = DeviceIdentity.founding(name: name, root: words.rootKey(), entropy: &entropy)
         else { throw PeerdError.noRandomness }
-        let ids = (identity.workspace, identity.device)
+        let workspace = identity.workspace
+        try announce(workspace, identity.device)
         try await NewWorkspace.found(identity, at: paths)
-        return ids
+        return workspace
     }
 
     /// Opens the workspace in a directory.

@@ -25,13 +25,27 @@ struct InitCommand: AsyncParsableCommand {
         try paths.requireNoWorkspace()
         let name = try DeviceName.checked(self.name)
         let words = RecoveryWords()
-        let (workspace, device) = try await Workspace.create(paths, name: name, recovery: words)
-        let json = JSON.object([
-            "workspace": .string(workspace.description), "device": .string(device.description),
-            "device_name": .string(name), "directory": .string(paths.directory), "recovery_words": .string(words.text),
-        ])
-        let text = "Made workspace \(workspace) in \(paths.directory); this machine is \"\(name)\".\n\(words.advice)"
-        try self.options.show(json, text, hasEffect: true)
+        let (isJSON, directory) = (self.options.isJSON, paths.directory)
+        // The words are shown before there is anything that they are for: if they are lost, nothing is.
+        let workspace = try await Workspace.create(paths, name: name, recovery: words) { workspace, device in
+            let output = CommandOutput(isJSON: isJSON)
+            if isJSON {
+                try output.json(
+                    JSON.object([
+                        "workspace": .string(workspace.description), "device": .string(device.description),
+                        "device_name": .string(name), "directory": .string(directory),
+                        "recovery_words": .string(words.text),
+                    ])
+                )
+            } else {
+                try output.show(words)
+            }
+            try output.end()
+        }
+        if isJSON { return }
+        let output = CommandOutput(isJSON: false, hasEffect: true)
+        try output.line("Made workspace \(workspace) in \(directory); this machine is \"\(name)\".")
+        try output.end()
     }
 }
 

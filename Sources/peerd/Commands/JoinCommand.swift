@@ -56,15 +56,12 @@ struct JoinCommand: AsyncParsableCommand {
         }
         try PrivateFile.makeDirectory(paths.directory)
         let words = RecoveryWords()
+        if invite.workspace != nil { try self.show(words) }
         let address = try await Pairing(invite: invite, deviceName: name, words: words).join(paths)
-        let output = CommandOutput(isJSON: self.options.isJSON, hasEffect: true)
         if !self.options.isJSON {
+            let output = CommandOutput(isJSON: false, hasEffect: true)
             try output.line("Joined the workspace through \(address); this machine is \"\(name)\".")
-            if invite.workspace != nil { try output.line(words.advice) }
             try output.end()
-        } else if invite.workspace != nil {
-            // The answer is that of the first exchange, which may fail.
-            StandardStreams.note("recovery words: \(words.text)")
         }
         try await self.options.work(mayWrite: true) { workplace in
             try await workplace.meet(hosts: [address.host], port: address.port)
@@ -84,6 +81,15 @@ struct JoinCommand: AsyncParsableCommand {
 }
 
 extension JoinCommand {
+    /// Shows the words of a new user, before he is one: if they are lost, nothing is.
+    private func show(_ words: RecoveryWords) throws {
+        // The answer is that of the first exchange.
+        if self.options.isJSON { return StandardStreams.note("recovery words: \(words.text)") }
+        let output = CommandOutput(isJSON: false)
+        try output.show(words)
+        try output.end()
+    }
+
     /// The line that is pasted, or the first one of standard input.
     private func readLine() async throws -> String {
         if let line = self.line, line != "-" {

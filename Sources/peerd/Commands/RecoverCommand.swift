@@ -36,10 +36,7 @@ struct RecoverCommand: AsyncParsableCommand {
         if !paths.hasWorkspace || self.check { try self.check ? paths.requireWorkspace() : paths.requireNoWorkspace() }
         let name = try DeviceName.checked(self.name)
         let timeout = try TimeLimit.milliseconds(ofSeconds: self.timeoutSeconds)
-        let question = "The \(RecoveryWords.count) recovery words: "
-        let line = try await StandardStreams.secretLine(question, atMost: Self.wordsByteCountMax)
-        guard let line else { throw CommandFailure(.usage, "No words were given.") }
-        let words = try RecoveryWords(line)
+        let words = try await self.readWords()
         if self.check {
             guard try Workspace.isRecoverable(paths, with: words) else {
                 throw CommandFailure(.failure, "These are the recovery words of another user.")
@@ -52,6 +49,18 @@ struct RecoverCommand: AsyncParsableCommand {
             "This machine stands above all your others now; \"peerd peers\" lists them, and \"peerd peers remove\" "
                 + "removes one."
         )
+    }
+
+    /// The words, which may be on several lines.
+    private func readWords() async throws -> RecoveryWords {
+        var text = ""
+        repeat {
+            let question = text.isEmpty ? "The \(RecoveryWords.count) recovery words: " : "The rest of them: "
+            let line = try await StandardStreams.secretLine(question, atMost: Self.wordsByteCountMax)
+            guard let line, text.utf8.count < Self.wordsByteCountMax else { break }
+            text += line + " "
+        } while RecoveryWords.count(in: text) < RecoveryWords.count
+        return try RecoveryWords(text)
     }
 
     private func show(_ text: String) throws {
@@ -68,7 +77,7 @@ struct RecoverCommand: AsyncParsableCommand {
             )
         }
         try PrivateFile.makeDirectory(paths.directory)
-        let address = try await Pairing(invite: invite, deviceName: name, words: words).join(paths)
+        let address = try await Pairing(invite: invite, deviceName: name, words: words, isRecovery: true).join(paths)
         try await self.options.work(mayWrite: true) { workplace in
             try await workplace.meet(hosts: [address.host], port: address.port)
             try await workplace.sync(.anyone, timeoutMilliseconds: timeout)
@@ -76,9 +85,10 @@ struct RecoverCommand: AsyncParsableCommand {
     }
 }
 
-extension RecoveryWords {
-    /// The words, and what to do with them, for people.
-    var advice: String {
-        "Recovery words, shown this once; write them down, and keep them where no machine is:\n  \(self.text)"
+extension CommandOutput {
+    /// Shows words, and says what to do with them.
+    func show(_ words: RecoveryWords) throws {
+        try self.line("Recovery words, shown this once; write them down, and keep them where no machine is:")
+        try self.line("  \(words.text)")
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Foundation
 internal import LocalAPI
 
 struct ShareCommand: AsyncParsableCommand {
@@ -42,7 +43,10 @@ struct ShareCommand: AsyncParsableCommand {
     var property: String?
 
     func run() async throws {
-        let properties = self.only.map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        let properties = self.only.map { list in
+            list.split(separator: ",", omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+        }
         if self.property != nil, properties != nil {
             throw CommandFailure(.usage, "With --property a single property is shared; leave --only away.")
         }

@@ -50,7 +50,10 @@ extension Workplace {
         }
         if answer.cutTransactions > 0 {
             let count = PlainText.count(answer.cutTransactions, "transaction")
-            try self.output.line("\(count) of it count no more; \"peerd rejected\" lists them.")
+            try self.output.line("\(count) count no more; \"peerd rejected\" lists the edits in them.")
+        }
+        for name in answer.stillRemoved {
+            try self.output.line("\(name) was removed by it, and stays so; --keep \(name) would put it back.")
         }
     }
 
