@@ -9,6 +9,12 @@ static const unsigned char api_asyncapi_json[] = {
 static const unsigned char api_openapi_json[] = {
 #embed "web/api/openapi.json"
 };
+static const unsigned char dashboard_access_css[] = {
+#embed "web/dashboard/access.css"
+};
+static const unsigned char dashboard_access_js[] = {
+#embed "web/dashboard/access.js"
+};
 static const unsigned char dashboard_app_js[] = {
 #embed "web/dashboard/app.js"
 };
@@ -118,6 +124,8 @@ static const unsigned char peerd_js[] = {
 static const struct web_file web_files[] = {
     {"/api/asyncapi.json", "application/json", api_asyncapi_json, sizeof(api_asyncapi_json)},
     {"/api/openapi.json", "application/json", api_openapi_json, sizeof(api_openapi_json)},
+    {"/dashboard/access.css", "text/css; charset=utf-8", dashboard_access_css, sizeof(dashboard_access_css)},
+    {"/dashboard/access.js", "text/javascript; charset=utf-8", dashboard_access_js, sizeof(dashboard_access_js)},
     {"/dashboard/app.js", "text/javascript; charset=utf-8", dashboard_app_js, sizeof(dashboard_app_js)},
     {"/dashboard/base.css", "text/css; charset=utf-8", dashboard_base_css, sizeof(dashboard_base_css)},
     {"/dashboard/branch-dialogs.js", "text/javascript; charset=utf-8", dashboard_branch_dialogs_js, sizeof(dashboard_branch_dialogs_js)},

@@ -275,7 +275,7 @@ extension PeerdError {
             case .role(.reader): "read that"
             case .role(.writer): "write"
             case .role(.manager): "say who has access"
-            case .owner: "say who manages"
+            case .owner: "do what only the owner may"
             }
         let place = object.map { ", about the object \($0)" } ?? ""
         self.init(

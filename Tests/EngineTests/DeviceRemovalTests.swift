@@ -358,4 +358,31 @@ struct DeviceRemovalTests {
         self.network.settle(seconds: 60)
         #expect(try self.titles(laptop) == [list: "by ann"])
     }
+
+    /// What a thief has said is said again by nobody else, with more weight than it had.
+    @Test func `who was removed first and recovers brings back what was removed after`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let phone = try self.network.join(laptop, name: "phone", seed: 3)
+        let tablet = try self.network.join(laptop, name: "tablet", seed: 4)
+        self.network.settle(seconds: 10)
+        let ann = try self.network.join(laptop, name: "ann's", person: "ann", seed: 5)
+        let list = try self.create(laptop, "list")
+        self.network.settle(seconds: 30)
+        try self.share(list, laptop, with: ann)
+        self.introduceAll()
+        try self.remove(phone, by: laptop)
+        try self.remove(tablet, by: laptop)
+        self.network.settle(seconds: 60)
+        try self.network.recover(phone, words: Self.words, generation: 2, seed: 31)
+        self.introduceAll()
+        try self.remove(laptop, by: phone, keeping: [tablet])
+        self.introduceAll()
+        let note = try self.create(tablet, "tablet's")
+        let other = try self.create(phone, "phone's")
+        self.introduceAll()
+        for machine in [phone, tablet] {
+            let titles = try self.titles(machine)
+            #expect(titles == [list: "list", note: "tablet's", other: "phone's"])
+        }
+    }
 }

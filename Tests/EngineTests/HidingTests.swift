@@ -249,4 +249,100 @@ struct HidingTests {
         }
         #expect(try self.shown(world.bob).isEmpty)
     }
+
+    /// Who reads the object no more is sent nothing more of what is hidden on it.
+    @Test(arguments: 0..<3) func `what is shared of a hidden property ends with its object`(deed: Int) throws {
+        let world = try self.world()
+        try self.hide("salary", of: world.item, world.first)
+        try self.share(world.list, world.first, with: world.ann)
+        self.network.settle(seconds: 30)
+        try self.share("salary", of: world.item, world.first, with: world.ann, as: .reader)
+        self.network.settle(seconds: 30)
+        #expect(try self.shown(world.ann)[world.item]?["salary"] == Self.salary(100))
+        let (list, user) = (world.list, self.network.users[world.ann].user)
+        switch deed {
+        case 0:
+            try self.network.write(world.first) { local throws(WriteRefusal) in try local.unshare(list, with: user) }
+        case 1: try self.network.write(world.phone, .move(world.item, parent: nil, before: nil))
+        default:
+            try self.network.write(world.phone, .move(world.item, parent: nil, before: nil))
+            try self.network.write(world.phone, .move(world.item, parent: list, before: nil))
+        }
+        self.network.settle(seconds: 30)
+        try self.setSalary(900, of: world.item, world.first)
+        self.network.settle(seconds: 30)
+        #expect(try !self.holds(900, world.ann))
+        for machine in [world.first, world.phone] {
+            #expect(try self.shown(machine)[world.item]?["salary"] == Self.salary(900))
+        }
+    }
+
+    /// One machine hides a property while another one moves its object to another circle.
+    @Test(arguments: [true, false]) func `a property that is hidden while its object is shared keeps its value`(
+        isHiddenFirst: Bool
+    ) throws {
+        let world = try self.world()
+        self.network.cut(world.first, world.phone)
+        if isHiddenFirst { try self.hide("salary", of: world.item, world.first) }
+        self.network.sleep(seconds: 10)
+        try self.share(world.list, world.phone, with: world.ann)
+        self.network.sleep(seconds: 10)
+        if !isHiddenFirst { try self.hide("salary", of: world.item, world.first) }
+        self.network.healAll()
+        self.network.settle(seconds: 120)
+        for machine in [world.first, world.phone] {
+            #expect(try self.shown(machine)[world.item] == ["title": .int(2), "salary": Self.salary(100)])
+        }
+        #expect(try self.shown(world.ann)[world.item]?["salary"] == nil)
+    }
+
+    @Test func `what is taken away stays hidden, and so does what has no value yet`() throws {
+        let world = try self.world()
+        try self.hide("salary", of: world.item, world.first)
+        try self.hide("bonus", of: world.item, world.first)
+        try self.share(world.list, world.first, with: world.ann)
+        self.network.settle(seconds: 30)
+        try self.network.write(world.phone, .unset(world.item, name: "salary"))
+        self.network.settle(seconds: 30)
+        for machine in [world.first, world.phone, world.ann] {
+            #expect(try self.shown(machine)[world.item] == ["title": .int(2)])
+        }
+        try self.setSalary(110, of: world.item, world.first)
+        try self.network.write(world.phone, .set(world.item, name: "bonus", value: Self.salary(120)))
+        self.network.settle(seconds: 30)
+        let full: [String: Value] = ["title": .int(2), "salary": Self.salary(110), "bonus": Self.salary(120)]
+        for machine in [world.first, world.phone] { #expect(try self.shown(machine)[world.item] == full) }
+        for value: Int64 in [110, 120] { #expect(try !self.holds(value, world.ann)) }
+    }
+
+    /// Two machines let different people read it, neither knowing of the other.
+    @Test func `what is hidden in two circles is in one after the next write`() throws {
+        let world = try self.world()
+        try self.hide("salary", of: world.item, world.first)
+        for reader in [world.ann, world.bob] { try self.share(world.list, world.first, with: reader) }
+        self.network.settle(seconds: 30)
+        self.network.cut(world.first, world.phone)
+        try self.share("salary", of: world.item, world.first, with: world.ann, as: .reader)
+        try self.share("salary", of: world.item, world.phone, with: world.bob, as: .reader)
+        self.network.healAll()
+        self.network.settle(seconds: 60)
+        try self.setSalary(700, of: world.item, world.first)
+        self.network.settle(seconds: 30)
+        let readers = try [world.ann, world.bob].filter { try self.holds(700, $0) }
+        #expect(readers.count == 1)
+        for machine in [world.first, world.phone] + readers {
+            #expect(try self.shown(machine)[world.item]?["salary"] == Self.salary(700))
+        }
+        // Both can be taken out, and nobody has it then.
+        let item = world.item
+        for reader in [world.ann, world.bob] {
+            let user = self.network.users[reader].user
+            try self.network.write(world.phone) { local throws(WriteRefusal) in
+                try local.unshare("salary", of: item, with: user)
+            }
+        }
+        try self.setSalary(710, of: world.item, world.phone)
+        self.network.settle(seconds: 30)
+        for reader in [world.ann, world.bob] { #expect(try !self.holds(710, reader)) }
+    }
 }

@@ -411,6 +411,8 @@ class Welcome:
     workspace_nonce: bytes
     user: bytes
     membership_key: bytes
+    # The device that welcomes.
+    inviter: bytes
     # (device, static key, signature), the own one first.
     certificates: list
 
@@ -419,20 +421,21 @@ class Welcome:
         return workspace_of(self.founder, self.workspace_nonce)
 
     def encoded(self):
-        names = self.founder + self.workspace_nonce + self.user + self.membership_key
+        names = self.founder + self.workspace_nonce + self.user + self.membership_key + self.inviter
         return names + certificate_chain(self.certificates)
 
     @classmethod
     def parse(cls, body):
         reader = Reader(body)
         founder, nonce, user, key = reader.bytes(32), reader.bytes(16), reader.bytes(32), reader.bytes(32)
+        inviter = reader.bytes(32)
         count = reader.varint()
         certificates = []
         for _ in range(count):
             assert reader.varint() == GENERATION, "certificates of another generation"
             certificates.append((reader.bytes(32), reader.bytes(32), reader.bytes(64)))
         assert reader.is_at_end, "trailing bytes after welcome"
-        return cls(founder, nonce, user, key, certificates)
+        return cls(founder, nonce, user, key, inviter, certificates)
 
 
 def workspace_of(founder, nonce):

@@ -23,7 +23,7 @@ DEMANDED_BESIDES = {"mv": ["--root"]}
 # What verbs that need no workspace do without one, and without the files that they ask for.
 OUTSIDE = {
     "init": 0, "branch": 0, "snapshot": 0, "completion": 0,
-    "join": USAGE, "preview": USAGE, "backup verify": STORAGE, "backup restore": STORAGE,
+    "join": USAGE, "recover": USAGE, "preview": USAGE, "backup verify": STORAGE, "backup restore": STORAGE,
 }
 
 
@@ -288,7 +288,10 @@ def test_what_was_done_is_no_failure_if_its_output_is_lost(world, place, daemon_
         return done.returncode
 
     peer = world.peer("a")
-    check(status(peer, "init") == 0 and (peer.directory / "keys").exists(), "init")
+    # What "init" shows exists once: without it there is no workspace. A pipe may have taken it before it was closed.
+    if place != "| true":
+        check(status(peer, "init") == FAILURE and not (peer.directory / "keys").exists(), "init")
+    peer.run("init")
     if daemon_runs:
         peer.start()
     check(status(peer, "create", "note") == 0 and len(peer.objects()) == 1, "create")

@@ -228,7 +228,7 @@ def welcome(channel, python, device, static, draw):
         python.certified_by(user, workspace),
     ]
     python.membership_key = draw.randbytes(32)
-    welcome = noise.Welcome(user_id, nonce, user_id, python.membership_key, certificates)
+    welcome = noise.Welcome(user_id, nonce, user_id, python.membership_key, python.device, certificates)
     channel.send_message(noise.WELCOME, welcome.encoded())
     python.user, python.certificates = user_id, certificates[1:]
 

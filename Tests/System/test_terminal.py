@@ -102,7 +102,8 @@ def first(world):
     first = world.peer("first")
     first.directory = world.root / f"data{NAME}"
     text = shown(first, "init", "--name", TYPED)
-    check(text.count("\n") == 1 and escaped(TYPED) in text, f"init: {text!r}")
+    # Besides, two lines with the recovery words.
+    check(text.count("\n") == 3 and escaped(TYPED) in text, f"init: {text!r}")
     return first
 
 

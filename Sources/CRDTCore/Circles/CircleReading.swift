@@ -38,15 +38,18 @@ extension CircleReading {
         return besides.sorted { circles.precedes($0.circle, $1.circle) }.map(\.object)
     }
 
-    /// The object beside another one that holds a property of it; nil if that is in its own circle.
-    package mutating func beside(
+    /// The objects beside another one that hold a property of it, the one that shows first; none if it is not hidden.
+    ///
+    /// Null stands there for no value: what is taken away stays hidden.
+    package mutating func besides(
         _ object: ObjectIndex,
         holding name: NameIndex
-    ) throws(StoreError) -> ObjectIndex? {
+    ) throws(StoreError) -> [ObjectIndex] {
+        var holding: [ObjectIndex] = []
         for beside in try self.besides(object) where try self.valueInCircle(of: name, on: beside) != nil {
-            return beside
+            holding.append(beside)
         }
-        return nil
+        return holding
     }
 
     package mutating func objects(of id: ObjectID) throws(StoreError) -> [ObjectIndex] {

@@ -203,7 +203,20 @@ extension CombinedState {
             let names = Set(values.map { ExactText($0.name) })
             properties = properties.filter { !names.contains(ExactText($0.name)) } + values
         }
-        return properties
+        guard !besides.isEmpty else { return properties }
+        let shown = try self.namesTakenAway(besides)
+        return properties.filter { !shown.contains(ExactText($0.name)) }
+    }
+
+    /// The names for which the first of some objects that says anything says that there is no value.
+    private mutating func namesTakenAway(_ besides: [ObjectIndex]) throws(StoreError) -> Set<ExactText> {
+        var (said, away): (Set<ExactText>, Set<ExactText>) = ([], [])
+        for beside in besides {
+            for (name, value) in try self.state.properties(of: beside) where said.insert(ExactText(name)).inserted {
+                if value == .null { away.insert(ExactText(name)) }
+            }
+        }
+        return away
     }
 
     package mutating func missingProperties(of object: ObjectIndex) throws(StoreError) -> [String] {
@@ -220,7 +233,7 @@ extension CombinedState {
 
     package mutating func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
         for beside in try self.besides(object) {
-            if let value = try self.state.value(of: name, on: beside) { return value }
+            if let value = try self.state.value(of: name, on: beside) { return value == .null ? nil : value }
         }
         return try self.state.value(of: name, on: object)
     }

@@ -160,7 +160,9 @@ extension LocalTransaction {
             for edit in piece.edits {
                 switch edit {
                 case .set(let object, let name, let value): try local.plan.set(object, name: name, value: value)
-                case .unset(let object, let name): try local.plan.unset(object, name: name)
+                case .unset(let object, _):
+                    // What was hidden meanwhile was taken from there, and not away.
+                    try local.plan.append(edit, in: local.plan.circle(of: object, in: &local.state))
                 case .move(let object, let place): try local.carryOver(object, to: place)
                 default: break
                 }

@@ -2,7 +2,9 @@ internal import CRDTCore
 internal import PeerCrypto
 
 /// Removals are said in each circle, and somebody may remove a device, or a person, before he hears of a circle where
-/// that writes. So machines that could have said it say it again where it is missing.
+/// that writes. So the machine that has said it says it again where it is missing.
+///
+/// No other one does: it would say with its own weight what may turn out to be a thief's.
 extension Node where Store: ~Copyable {
     /// Says again what the roster says of who is removed, where that is missing, if what is said has changed.
     mutating func repeatRemovals() {
@@ -35,7 +37,7 @@ extension ReplicaAuthor {
         guard let number = transaction.circles.index(of: .roster), let roster = transaction.rights.rights(in: number),
             let own = self.author, !roster.isRemoved(own)
         else { return false }
-        let removals = roster.deviceRemovals
+        let removals = roster.deviceRemovals.filter { $0.author.line[0] == own.line[0] }
         let isFounder = self.identity.user == self.membership.founder
         if removals.isEmpty, !isFounder { return false }
         let authors = transaction.authors
@@ -67,7 +69,10 @@ extension ReplicaAuthor {
             }
             for user in Set(rights?.standingGrants().map(\.grant.user) ?? []).subtracting(members)
             where owner == own.user && isFounder && user != owner {
-                guard let place = roster.standingRemovals(of: user).last else { continue }
+                let places = roster.standingRemovals(of: user).filter { place in
+                    transaction.segment(place.change.segment).device == own.line[0]
+                }
+                guard let place = places.last else { continue }
                 var remainder = Remainder(of: user, until: try transaction.time(of: place))
                 let heads = try transaction.heads(in: circle, of: &remainder)
                 statements.append(.removes(.init(of: user, from: Set(Role.allCases), heads: heads)))

@@ -62,7 +62,9 @@ extension LocalTransaction {
                         let others = authors.values.filter { $0.goes(with: removal.device, keeping: removal.keep) }
                         if others.contains(where: { keep.contains($0.line[0]) }) {
                             remainder.end(before: removal.place.change)
-                        } else if !hit.contains(removal.device) {
+                        } else if !hit.contains(removal.device),
+                            authors[removal.device].map({ removal.author.standsAbove($0) }) ?? false
+                        {
                             stillRemoved.insert(removal.device)
                         }
                     }

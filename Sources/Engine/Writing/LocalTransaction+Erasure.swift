@@ -15,11 +15,14 @@ extension LocalTransaction {
 
     private mutating func planErasure(of name: String, on object: ObjectID) throws(WriteRefusal) -> Int64? {
         guard self.branch == nil else { throw .notOnBranch }
-        // What is hidden has a past beside its object, and one there from before it was hidden.
+        // It has a past in all circles where the object was, and beside them if it was hidden.
         let pasts = try WriteRefusal.from { () throws(StoreError) -> [Past] in
             guard let index = try self.store.existingObjectIndex(of: object) else { return [] }
             var pasts: [Past] = []
-            for part in try [index] + self.store.besides(index) {
+            let user = self.plan.user
+            for part in try self.store.objects(of: object) {
+                let circle = try self.store.circles[self.store.object(part).circle]
+                guard part == index || circle == self.plan.base || circle.isOwned(by: user) else { continue }
                 if let past = try Past(of: name, on: part, in: &self.store) { pasts.append(past) }
             }
             return pasts

@@ -85,6 +85,7 @@ extension LocalTransaction {
             if isManager, !isOwn, user != local.plan.user { throw .notPermitted(.owner, object) }
             let roles: Set<Role> = isOwn || user == local.plan.user ? Set(Role.allCases) : [.writer, .reader]
             try local.remove(user, from: roles, in: circle)
+            try local.unshareHidden(in: circle, with: user)
         }
     }
 

@@ -21,19 +21,22 @@ extension TransactionPlan {
         }
     }
 
-    /// The circle beside that of an object in which a property of it is hidden; nil if it is hidden in none.
-    func circle(
+    /// The circles beside that of an object in which a property of it is hidden, the one that shows first.
+    func circles(
         beside object: ObjectID,
         holding name: String,
         in transaction: inout some CircleReading
-    ) throws(WriteRefusal) -> Circle? {
-        guard self.only == nil, transaction.circles.hasBeside else { return nil }
-        return try WriteRefusal.from { () throws(StoreError) -> Circle? in
+    ) throws(WriteRefusal) -> [Circle] {
+        guard self.only == nil, transaction.circles.hasBeside else { return [] }
+        return try WriteRefusal.from { () throws(StoreError) -> [Circle] in
             guard let index = try transaction.existingObjectIndex(of: object),
-                let number = try transaction.existingNameIndex(of: name),
-                let beside = try transaction.beside(index, holding: number)
-            else { return nil }
-            return try transaction.circles[transaction.object(beside).circle]
+                let number = try transaction.existingNameIndex(of: name)
+            else { return [] }
+            var circles: [Circle] = []
+            for beside in try transaction.besides(index, holding: number) {
+                circles.append(try transaction.circles[transaction.object(beside).circle])
+            }
+            return circles
         }
     }
 
@@ -51,20 +54,27 @@ extension TransactionPlan {
         }
     }
 
-    /// The circles that a write to a property is made in: that of its object, or the one in which it is hidden.
+    /// What a write to a property comes to: a write in the circle of its object, or in the one where it is hidden.
     ///
-    /// What is taken away is taken away from both.
-    private func circles(
-        writing edit: Edit,
+    /// What is taken away is taken away from both, and stays hidden. Two machines may have hidden it in several circles
+    /// of their user: one of them keeps it.
+    private func parts(
+        of edit: Edit,
         _ name: String,
         of object: ObjectID,
         in transaction: inout some CircleReading
-    ) throws(WriteRefusal) -> [Circle] {
+    ) throws(WriteRefusal) -> [CircleEdits] {
         let circle = try self.circle(of: object, in: &transaction)
-        guard let beside = try self.circle(beside: object, holding: name, in: &transaction) else { return [circle] }
-        let isShadowed = try self.value(of: name, inCircleOf: object, in: &transaction) != nil
-        if case .unset = edit, isShadowed { return [beside, circle] }
-        return [beside]
+        let besides = try self.circles(beside: object, holding: name, in: &transaction)
+        guard let beside = besides.first else { return [CircleEdits(circle: circle, edits: [edit])] }
+        let others = besides.dropFirst().filter { $0.isOwned(by: self.user) }
+        var parts = others.map { CircleEdits(circle: $0, edits: [.unset(object, name: name)]) }
+        guard case .unset = edit else { return [CircleEdits(circle: beside, edits: [edit])] + parts }
+        parts.insert(CircleEdits(circle: beside, edits: [.set(object, name: name, value: .null)]), at: 0)
+        if try self.value(of: name, inCircleOf: object, in: &transaction) != nil {
+            parts.append(CircleEdits(circle: circle, edits: [edit]))
+        }
+        return parts
     }
 
     /// The circle that an object is made in.
@@ -174,10 +184,41 @@ extension TransactionPlan {
             try self.append(.move(member, place), in: target)
             try self.append(.delete(member), in: source)
             try self.deleteTwins(of: member, besides: target, in: &transaction)
+            try self.hideAlone(member, in: &transaction)
             self.birthplaces[member] = target
             count += 1
         }
         return count
+    }
+
+    /// Takes what this user hides on an object out of the circles where others read it: who reads the object where it
+    /// goes is not who read it where it was.
+    private mutating func hideAlone(
+        _ object: ObjectID,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) {
+        guard transaction.circles.hasBeside, self.only == nil else { return }
+        let user = self.user
+        let held = try WriteRefusal.from { () throws(StoreError) -> [(Circle, [(name: String, value: Value)])] in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return [] }
+            var held: [(Circle, [(name: String, value: Value)])] = []
+            for beside in try transaction.besides(index) {
+                let circle = try transaction.circles[transaction.object(beside).circle]
+                guard circle.isOwned(by: user), circle != .hidden(by: user) else { continue }
+                held.append((circle, try transaction.properties(of: beside)))
+            }
+            return held
+        }
+        var known: Set<ExactText> = []
+        for (circle, properties) in held {
+            for (name, value) in properties {
+                if known.insert(ExactText(name)).inserted {
+                    let shown = self.values[object]?[ExactText(name)].map { $0 ?? .null } ?? value
+                    try self.append(.set(object, name: name, value: shown), in: .hidden(by: user))
+                }
+                try self.append(.unset(object, name: name), in: circle)
+            }
+        }
     }
 
     /// Deletes an object in the circles of this user where it lives besides the one where it shows.
@@ -231,7 +272,15 @@ extension TransactionPlan {
             guard let number = transaction.circles.index(of: circle),
                 let index = try transaction.existingObjectIndex(of: object, in: number)
             else { return [] }
-            return try StateExport.properties(of: index, in: &transaction).keys.sorted()
+            var names: [ExactText] = []
+            for name in try StateExport.properties(of: index, in: &transaction).keys.sorted() {
+                // What is hidden is nothing that the circle says.
+                guard let number = try transaction.existingNameIndex(of: name.text),
+                    try transaction.valueInCircle(of: number, on: index) != nil
+                else { continue }
+                names.append(name)
+            }
+            return names
         }
     }
 
@@ -264,8 +313,9 @@ extension TransactionPlan {
                 continue
             }
             if let name = edit.writtenName {
-                let circles = try self.circles(writing: edit, name, of: object, in: &transaction)
-                for circle in circles { add(edit, in: circle) }
+                for part in try self.parts(of: edit, name, of: object, in: &transaction) {
+                    for edit in part.edits { add(edit, in: part.circle) }
+                }
                 continue
             }
             let circle = try self.circle(of: object, in: &transaction)
@@ -335,7 +385,7 @@ private struct TransferredObject {
         self.properties = try plan.properties(of: object, in: &transaction)
         // What is hidden stays where it is, and shows in the place of what comes over.
         for name in self.properties.keys {
-            if try plan.circle(beside: object, holding: name.text, in: &transaction) != nil {
+            if try !plan.circles(beside: object, holding: name.text, in: &transaction).isEmpty {
                 self.properties[name] = nil
             }
         }

@@ -57,12 +57,18 @@ package struct AccessAnswer: Answer {
         case owner, manage, write, read
     }
 
-    init(_ report: AccessReport, of object: ObjectID) {
-        (self.object, self.shared) = (object.description, report.shared?.description)
+    /// `object`: the one that was asked for; nil for one that is shared by itself.
+    init(_ report: AccessReport, of object: ObjectID?) {
+        self.shared = report.shared?.description
+        self.object = object?.description ?? self.shared ?? ""
         self.hasEnded = report.hasEnded
         self.hidden = report.hidden.map { HiddenAnswer($0) }
         (self.access, self.copies) = (report.people.map { Entry($0) }, report.copies.map { Entry($0) })
     }
+}
+
+package struct AccessList: Answer {
+    package var shares: [AccessAnswer]
 }
 
 /// An edit that counts nowhere.

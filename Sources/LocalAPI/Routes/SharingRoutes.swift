@@ -12,6 +12,9 @@ struct SharingRoutes: Sendable {
                 PersonList(users: try await self.workspace.people().map { PersonAnswer($0) })
             },
             Route(.DELETE, "/api/users/{user}") { try await self.remove($0) },
+            Route(.GET, "/api/access") { _ in
+                AccessList(shares: try await self.workspace.shares().map { AccessAnswer($0, of: $0.shared) })
+            },
             Route(.GET, "/api/objects/{id}/access") { request in
                 let object = try await self.object(request)
                 return AccessAnswer(try await self.workspace.access(to: object), of: object)

@@ -52,9 +52,12 @@ package struct NaiveCombination: Hashable {
         let shown = copies.compactMapValues { Self.shown($0) }
         for (id, copy) in shown {
             self.objects[id] = VisibleObject(copy.object)
+            var hidden: [ModelText: Value] = [:]
             for beside in Self.besides(copy, of: copies[id] ?? []).reversed() {
-                self.objects[id]?.properties.merge(VisibleObject(beside.object).properties) { $1 }
+                hidden.merge(VisibleObject(beside.object).properties) { $1 }
             }
+            // Null stands there for no value.
+            for (name, value) in hidden { self.objects[id]?.properties[name] = value == .null ? nil : value }
             var (parent, circle) = (copy.object.parent, copy.circle)
             // What is at the root of another circle stands where home has put it, if it has.
             if parent == nil, copy.circle != .home, let home = copies[id]?.first(where: { $0.circle == .home })?.object,

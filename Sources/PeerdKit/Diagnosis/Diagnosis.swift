@@ -108,6 +108,7 @@ extension Diagnosis {
         do {
             let identity = try known ?? Workspace.Identity(paths)
             self.add(.ok, "keys", "the key file can be read")
+            self.check(try await readers.read { transaction in try Standing(of: identity, in: transaction) })
             let replay = try Self.replay(identity, in: paths.directory)
             let schema = try await readers.read { transaction in try transaction.schema() }
             self.check(schema, beside: try replay.newSchema())
@@ -124,6 +125,30 @@ extension Diagnosis {
             self.checkStore(failure: error)
         }
         try await progress?("")
+    }
+
+    /// Whether others take what this device writes.
+    enum Standing {
+        case good
+        /// It was certified anew since its keys were written.
+        case outdated
+        case removed
+
+        init(of identity: Workspace.Identity, in store: some StoreTransaction) throws(StoreError) {
+            let own = store.segmentIndices.compactMap { store.segment($0).introduction }
+                .filter { $0.device == identity.device }
+            let generation = own.compactMap { ChainAuthor($0)?.generation }.max() ?? 0
+            var rows: any StoreTransaction = store
+            let rights = try rows.judgedRights(founder: identity.founder)
+            let roster = rows.circles.index(of: .roster).flatMap { rights.rights(in: $0) }
+            if let author = identity.author, author.generation < generation {
+                self = .outdated
+            } else if let author = identity.author, roster?.isRemoved(author) ?? false {
+                self = .removed
+            } else {
+                self = .good
+            }
+        }
     }
 
     private static func replay(_ identity: Workspace.Identity, in directory: String) throws -> LogReplay {
@@ -147,6 +172,18 @@ extension Diagnosis {
         guard hasUnlisted else { return }
         let detail = "programs that read the tables do not find some properties: \"name_block\" lacks rows"
         self.add(.problem, "tables", detail, Self.restoreAdvice)
+    }
+
+    /// Says nothing if all is well.
+    fileprivate mutating func check(_ standing: Standing) {
+        let advice = "run \"peerd recover\" with your recovery words"
+        switch standing {
+        case .good: break
+        case .outdated:
+            self.add(.warning, "keys", "these keys are from before this machine was recovered", advice)
+        case .removed:
+            self.add(.warning, "keys", "this machine was removed by another one: nobody counts what it writes", advice)
+        }
     }
 
     /// Says nothing if all is well, as it is but for seconds.

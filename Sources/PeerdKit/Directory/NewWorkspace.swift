@@ -5,10 +5,17 @@ internal import Persistence
 /// Makes the files of a workspace.
 package enum NewWorkspace {
     /// Makes the first machine of a workspace, where nothing of one is; nothing is left of it after an error.
-    package static func found(_ identity: borrowing DeviceIdentity, at paths: DirectoryPaths) async throws {
+    ///
+    /// `announce`: tells somebody what exists once; if it throws, there is no workspace.
+    package static func found(
+        _ identity: borrowing DeviceIdentity,
+        at paths: DirectoryPaths,
+        _ announce: () throws -> Void
+    ) async throws {
         let isNew = access(paths.directory, F_OK) != 0
         do {
             try await self.create(identity, at: paths)
+            try announce()
         } catch {
             let databases = SQLiteStore.databaseSuffixes.map { paths.database + $0 }
             for path in [paths.keys, paths.token, paths.lock] + databases { unlink(path) }

@@ -35,7 +35,7 @@ extension StoreTransaction {
         var candidates: [ConflictCandidate] = []
         for (key, _) in try self.conflictedRegisters() {
             let object = try self.shownInPlace(of: key.object)
-            if object != key.object, try self.beside(object, holding: key.name) != key.object { continue }
+            if object != key.object, try self.besides(object, holding: key.name).first != key.object { continue }
             candidates.append(.property(RegisterKey(object: object, name: key.name)))
         }
         candidates += try self.objectsWithDifferentCreations().map { .creation($0) }
@@ -73,7 +73,7 @@ extension StoreTransaction {
         switch candidate {
         case .property(var key):
             // A property that is hidden competes where it is written.
-            if let beside = try self.beside(key.object, holding: key.name) { key.object = beside }
+            if let beside = try self.besides(key.object, holding: key.name).first { key.object = beside }
             let register = try self.register(key)
             let conflicts = (register?.conflictCount ?? 0) > 0 ? try self.conflicts(at: key) : []
             return conflicts.isEmpty && left.isEmpty ? nil : (register?.winner, conflicts + left)

@@ -80,24 +80,4 @@ extension Workspace {
             }
         }
     }
-
-    /// The properties of an object that somebody hides, as far as this user reads them.
-    func hiddenProperties(
-        of object: ObjectIndex,
-        in state: inout WorkspaceState,
-        _ people: People,
-        _ store: inout any StoreTransaction
-    ) throws(StoreError) -> [HiddenProperty] {
-        var (hidden, known): ([HiddenProperty], Set<ExactText>) = ([], [])
-        for beside in try state.besides(object) {
-            let circle = try state.object(beside).circle
-            let owner = state.circles[circle].owner(founder: self.identity.founder)
-            let readers = try self.access(in: circle, of: people, in: &store)
-            let all = [PersonAccess(person: people.person(owner), role: .owner, properties: nil)] + readers
-            for (name, _) in try state.properties(of: beside) where known.insert(ExactText(name)).inserted {
-                hidden.append(HiddenProperty(name: name, people: all))
-            }
-        }
-        return hidden.sorted { $0.name < $1.name }
-    }
 }

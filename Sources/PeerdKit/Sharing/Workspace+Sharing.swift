@@ -119,54 +119,24 @@ extension Workspace {
     /// - Throws: ``PeerdError`` with `noSuchObject`, `closed`, or if the disk fails; `CancellationError`.
     public func access(to object: ObjectID) async throws -> AccessReport {
         try await self.reading { transaction in
-            var state = WorkspaceState(.present, of: transaction)
-            guard let index = try state.visibleObject(object) else {
+            var reading = try AccessReading(self.identity, transaction)
+            guard let index = try reading.state.visibleObject(object) else {
                 throw PeerdError(WriteRefusal.noSuchObject(object))
             }
-            let number = try state.object(index).circle
-            let circle = state.circles[number]
-            var store: any StoreTransaction = transaction
-            let people = try self.people(in: &store)
-            let hasEnded = try transaction.endedCircles().contains(circle)
-            let owner = circle.owner(founder: self.identity.founder)
-            var access = try self.access(in: number, of: people, in: &store)
-            if hasEnded { access.removeAll { $0.person.isYou } }
-            var copies: [PersonAccess] = []
-            for twin in try state.twins(of: index, by: self.identity.user) {
-                copies += try self.access(in: state.object(twin).circle, of: people, in: &store)
-            }
-            let hidden = try self.hiddenProperties(of: index, in: &state, people, &store)
-            let isShared = circle != .home && circle != .own(of: owner)
-            return AccessReport(
-                shared: isShared ? try state.top(of: index, in: number) : nil,
-                people: [PersonAccess(person: people.person(owner), role: .owner, properties: nil)] + access,
-                hidden: hidden,
-                copies: copies.filter { copy in !access.contains { $0.person.id == copy.person.id } },
-                hasEnded: hasEnded
-            )
+            return try reading.report(on: index)
         }
     }
 
-    /// What is given to others in a circle, by their names.
-    func access(
-        in circle: CircleIndex,
-        of people: People,
-        in store: inout any StoreTransaction
-    ) throws(StoreError) -> [PersonAccess] {
-        let owner = store.circles[circle].owner(founder: self.identity.founder)
-        let rights = try store.judgedRights(founder: self.identity.founder).rights(in: circle)
-        var grants: [UserID: [RightsStatement.Grant]] = [:]
-        for (_, grant) in rights?.standingGrants() ?? [] where grant.user != owner {
-            grants[grant.user, default: []].append(grant)
+    /// Returns who may do what with each object that is shared by itself: those that others share with you first, then
+    /// yours, by their ids.
+    ///
+    /// - Throws: ``PeerdError`` with `closed`, or if the disk fails; `CancellationError`.
+    /// - Complexity: O(*n*) in the objects that are shared, and what is below them.
+    public func shares() async throws -> [AccessReport] {
+        try await self.reading { transaction in
+            var reading = try AccessReading(self.identity, transaction)
+            return try reading.shares(of: transaction.objectsOutsideOfHome())
         }
-        let access = grants.map { user, grants in
-            let role = grants.map(\.role).min() ?? .reader
-            let names = grants.filter { $0.role == role }.map(\.names)
-            let isLimited = role == .writer && !names.contains(nil)
-            let properties = isLimited ? Set(names.compactMap(\.self).joined()).sorted() : nil
-            return PersonAccess(person: people.person(user), role: AccessRole(role), properties: properties)
-        }
-        return access.sorted { ($0.person.name, $0.person.id) < ($1.person.name, $1.person.id) }
     }
 
     /// Throws `invalidArgument` for properties that nobody can be limited to.
@@ -240,17 +210,5 @@ extension Workspace {
                 advice: "A name has 1 to \(Limits.nameByteCountMax) bytes, and no control characters."
             )
         }
-    }
-}
-
-extension CombinedState {
-    /// The object at the root of a circle that another one of it stands below.
-    fileprivate mutating func top(of index: ObjectIndex, in circle: CircleIndex) throws(StoreError) -> ObjectID {
-        var (top, watch) = (index, CycleWatch<ObjectIndex>())
-        while let parent = try self.object(top).parent, try self.object(parent).circle == circle {
-            try watch.pass(parent)
-            top = parent
-        }
-        return try self.object(top).id
     }
 }

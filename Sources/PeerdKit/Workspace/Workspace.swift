@@ -48,6 +48,8 @@ public final class Workspace: Sendable {
         let founder: UserID
         let origin: Hash256
         let membership: Membership
+        /// The device with its user, as its certificates say; nil if it has none.
+        let author: ChainAuthor?
 
         init(_ paths: DirectoryPaths) throws { self.init(try KeyFile.load(paths)) }
 
@@ -57,6 +59,7 @@ public final class Workspace: Sendable {
             self.membership = keys.membership
             self.founder = keys.membership.founder
             self.origin = keys.origin
+            self.author = ChainAuthor(keys.introduction(nonce: Bytes16(high: 0, low: 0)))
         }
 
         /// The namespace of ids that are derived from keys.
@@ -103,7 +106,7 @@ public final class Workspace: Sendable {
 
     /// Makes the files of a workspace, and returns its id.
     ///
-    /// `announce`: takes the ids of the workspace and of this machine before there is any file; what it throws ends it.
+    /// `announce`: takes the ids of the workspace and of this machine; if it throws, nothing is left of them.
     package static func create(
         _ paths: DirectoryPaths,
         name: String,
@@ -113,9 +116,8 @@ public final class Workspace: Sendable {
         guard var entropy = EntropyStream(seed: SystemEntropy.seed()),
             let identity = DeviceIdentity.founding(name: name, root: words.rootKey(), entropy: &entropy)
         else { throw PeerdError.noRandomness }
-        let workspace = identity.workspace
-        try announce(workspace, identity.device)
-        try await NewWorkspace.found(identity, at: paths)
+        let (workspace, device) = (identity.workspace, identity.device)
+        try await NewWorkspace.found(identity, at: paths) { try announce(workspace, device) }
         return workspace
     }
 

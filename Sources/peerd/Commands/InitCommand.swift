@@ -26,8 +26,8 @@ struct InitCommand: AsyncParsableCommand {
         let name = try DeviceName.checked(self.name)
         let words = RecoveryWords()
         let (isJSON, directory) = (self.options.isJSON, paths.directory)
-        // The words are shown before there is anything that they are for: if they are lost, nothing is.
-        let workspace = try await Workspace.create(paths, name: name, recovery: words) { workspace, device in
+        // The words are shown once. If that cannot be done, there is no workspace that they would be for.
+        _ = try await Workspace.create(paths, name: name, recovery: words) { workspace, device in
             let output = CommandOutput(isJSON: isJSON)
             if isJSON {
                 try output.json(
@@ -38,14 +38,11 @@ struct InitCommand: AsyncParsableCommand {
                     ])
                 )
             } else {
+                try output.line("Made workspace \(workspace) in \(directory); this machine is \"\(name)\".")
                 try output.show(words)
             }
             try output.end()
         }
-        if isJSON { return }
-        let output = CommandOutput(isJSON: false, hasEffect: true)
-        try output.line("Made workspace \(workspace) in \(directory); this machine is \"\(name)\".")
-        try output.end()
     }
 }
 

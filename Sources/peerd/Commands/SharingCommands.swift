@@ -149,14 +149,14 @@ struct UnhideCommand: AsyncParsableCommand {
 struct AccessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "access",
-        abstract: "Show who may do what with an object.",
+        abstract: "Show who may do what with an object, or with each that is shared.",
         exitCodes: ExitStatus.commonWithObject
     )
 
     @OptionGroup var options: DataOptions
 
-    @Argument(help: "The id of the object, or the first 4 or more digits of it.")
-    var id: String
+    @Argument(help: "The id of the object, or the first 4 or more digits of it. Default: all that is shared.")
+    var id: String?
 
     func run() async throws { try await self.options.work { try await $0.showAccess(to: self.id) } }
 }

@@ -54,9 +54,22 @@ extension Workplace {
         try self.show(try await self.caller.answer(request))
     }
 
-    func showAccess(to object: String) async throws {
+    func showAccess(to object: String?) async throws {
+        guard let object else { return try await self.showShares() }
         let id = try ObjectArgument.checked(object)
         try self.show(try await self.caller.answer(APIRequest(.get, "api", "objects", id, "access")))
+    }
+
+    private func showShares() async throws {
+        let list: AccessList = try await self.caller.answer(APIRequest(.get, "api", "access"))
+        if self.output.isJSON { return try self.output.json(list.shares) }
+        if list.shares.isEmpty { return try self.output.line("Nothing is shared.") }
+        try self.output.table(
+            list.shares.map { share in
+                let people = share.access.map { "\($0.user.text) (\($0.text))" }
+                return [String(share.object.prefix(8)), people.joined(separator: ", ")]
+            }
+        )
     }
 
     private func show(_ report: AccessAnswer) throws {

@@ -1,5 +1,6 @@
 /** One object: what it is, or was at a moment; its properties, and its history. */
 
+import { AccessCard } from "./access.js";
 import { chip, copyButton, exactTime, fill, foreign, h, icon, moment } from "./dom.js";
 import { askToCreate, askToDelete, askToMove } from "./dialogs.js";
 import { PastProperties } from "./past-properties.js";
@@ -52,6 +53,7 @@ export class ObjectPane {
     chosen: step => this.#stand(step && { at: step.moment, timeMs: step.timeMs, step }),
     older: () => this.#timeline?.readOlder().catch(notify),
   });
+  #access = new AccessCard();
   #snapshots = new SnapshotCard();
   #timeline = null;
   #history = h("div");
@@ -123,7 +125,8 @@ export class ObjectPane {
       h("header.object-head", {},
         h("a.back", { href: "#/objects" }, icon("back"), "All objects"), this.#path, this.#heading, this.#facts,
         this.#toolbar),
-      this.#note, this.#conflicts, this.#absence, this.#scrubberCard, this.#propertiesCard, this.#snapshots.element,
+      this.#note, this.#conflicts, this.#absence, this.#scrubberCard, this.#propertiesCard, this.#access.element,
+      this.#snapshots.element,
       h("section.card", { "aria-labelledby": "history-title" }, h("h2", { id: "history-title" }, "History"),
         this.#history));
   }
@@ -230,6 +233,7 @@ export class ObjectPane {
     this.#properties.element.hidden = isPast;
     this.#pastProperties.element.hidden = !isPast;
     this.#absence.hidden = shown !== null;
+    this.#access.update(isPast || !this.#object ? null : this.#id);
     this.#snapshots.update(this.#id, this.#object, isPast);
     if (!shown) this.#drawAbsence(isPast);
     else if (isPast) this.#drawPast();
