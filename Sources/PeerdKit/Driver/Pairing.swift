@@ -1,5 +1,6 @@
 internal import CRDTCore
 package import Engine
+internal import Foundation
 internal import PeerCrypto
 internal import PeerTransport
 
@@ -22,10 +23,22 @@ package struct Pairing {
     /// For the whole conversation with one address.
     private static let conversationTimeout = Duration.seconds(15)
 
-    /// Joins, and writes the keys of the new workspace.
+    /// Joins, and writes the keys of the new workspace; a directory that is made for them goes if that fails.
     ///
     /// Returns the address that answered.
     package func join(_ paths: DirectoryPaths) async throws -> NetworkAddress {
+        let isNew = access(paths.directory, F_OK) != 0
+        try PrivateFile.makeDirectory(paths.directory)
+        do {
+            return try await self.dial(paths)
+        } catch {
+            // One with anything in it stays.
+            if isNew { rmdir(paths.directory) }
+            throw error
+        }
+    }
+
+    private func dial(_ paths: DirectoryPaths) async throws -> NetworkAddress {
         var reasons: [String] = []
         var wasTurnedAway = false
         for host in self.invite.addresses {

@@ -180,7 +180,6 @@ public final class Workspace: Sendable {
         let paths = DirectoryPaths(directory)
         try paths.requireNoWorkspace()
         try self.check(name)
-        try PrivateFile.makeDirectory(paths.directory)
         let pairing = Pairing(invite: invite.content, deviceName: name, words: words ?? RecoveryWords())
         let address = try await pairing.join(paths)
         let workspace = try await self.open(at: directory)

@@ -54,7 +54,6 @@ struct JoinCommand: AsyncParsableCommand {
             }
             return try await self.meet(invite, timeout)
         }
-        try PrivateFile.makeDirectory(paths.directory)
         let words = RecoveryWords()
         if invite.workspace != nil { try self.show(words) }
         let address = try await Pairing(invite: invite, deviceName: name, words: words).join(paths)

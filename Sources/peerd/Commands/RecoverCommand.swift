@@ -76,7 +76,6 @@ struct RecoverCommand: AsyncParsableCommand {
                 "This is not a complete invite; copy the whole line that \"peerd invite\" printed."
             )
         }
-        try PrivateFile.makeDirectory(paths.directory)
         let address = try await Pairing(invite: invite, deviceName: name, words: words, isRecovery: true).join(paths)
         try await self.options.work(mayWrite: true) { workplace in
             try await workplace.meet(hosts: [address.host], port: address.port)
