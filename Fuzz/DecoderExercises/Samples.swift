@@ -136,7 +136,7 @@ enum Samples {
         return [
             .hello(hello), .join(request), .welcome(welcome), .member(Samples.introduction),
             .wanted([WantedContent(change: entry, places: OperationRanges([0, 1, 7]))]), .given,
-            .ended([.home, .own(of: Samples.user)]),
+            .ended([.home, .own(of: Samples.user), .hidden(by: Samples.user)]),
             .ranges([
                 FrontierRange(end: Samples.other, claim: .fingerprint(Samples.hash)),
                 FrontierRange(end: Samples.another, claim: .entries([entry])),

@@ -46,18 +46,7 @@ struct DeviceRemovalTests {
         return report.withLock { $0 }
     }
 
-    private func titles(_ machine: Int) throws -> [ObjectID: String] {
-        try self.network.machines[machine].node.read { transaction throws(StoreError) in
-            var state = CombinedState(.present, of: transaction)
-            var titles: [ObjectID: String] = [:]
-            for object in try state.visibleObjects() {
-                for case ("title", .string(let title)) in try state.properties(of: object) {
-                    titles[try state.object(object).id] = title
-                }
-            }
-            return titles
-        }
-    }
+    private func titles(_ machine: Int) throws -> [ObjectID: String] { try self.network.titles(machine) }
 
     /// Tells each machine where the others are.
     private func introduceAll() {
@@ -384,5 +373,44 @@ struct DeviceRemovalTests {
             let titles = try self.titles(machine)
             #expect(titles == [list: "list", note: "tablet's", other: "phone's"])
         }
+    }
+
+    /// A thief may open more chains, in more circles, than one transaction can name.
+    @Test func `what one transaction has no room for is said right after it`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let phone = try self.network.join(laptop, name: "phone", seed: 3)
+        let ann = try self.network.join(laptop, name: "ann's", person: "ann", seed: 5)
+        let lists = try (0..<3).map { try self.create(laptop, "list \($0)") }
+        self.network.settle(seconds: 30)
+        for list in lists { try self.share(list, laptop, with: ann) }
+        self.introduceAll()
+        for list in lists { try self.set(list, "by the phone", phone) }
+        self.network.settle(seconds: 30)
+        let (device, user, list) = (self.device(phone), self.network.users[ann].user, lists[0])
+        for isPerson in [false, true] {
+            // The roster alone has room.
+            try self.network.write(laptop) { local throws(WriteRefusal) in
+                let statement = 512
+                var left = Limits.transactionByteCountMax - statement
+                while left > 0 {
+                    let count = min(left, Limits.valueByteCountMax / 2)
+                    let value = Value.string(String(repeating: "x", count: max(1, count - 128)))
+                    try local.perform(.set(list, name: "filler", value: value))
+                    left -= count
+                }
+                if isPerson { try local.dismiss(user) } else { _ = try local.remove(device: device) }
+            }
+            let silent = try self.network.machines[laptop].node.read { transaction throws(StoreError) in
+                let author = transaction.authors[device]
+                return (0..<UInt32(transaction.circles.count)).map { CircleIndex(rawValue: $0) }.filter { index in
+                    guard let author, let rights = transaction.rights.rights(in: index) else { return true }
+                    let isGranted = rights.standingGrants().contains { $0.grant.user == user }
+                    return isPerson ? isGranted : !rights.isRemoved(author)
+                }
+            }
+            #expect(silent == [])
+        }
+        self.network.settle(seconds: 60)
+        #expect(try self.titles(laptop).values.sorted() == Array(repeating: "by the phone", count: 3))
     }
 }

@@ -296,6 +296,27 @@ struct HidingTests {
         #expect(try self.shown(world.ann)[world.item]?["salary"] == nil)
     }
 
+    /// One machine lets somebody read it while another one writes it: the later value stays, wherever the object goes.
+    @Test func `what is written while it is shared is not lost by a move`() throws {
+        let world = try self.world()
+        try self.hide("salary", of: world.item, world.first)
+        try self.share(world.list, world.first, with: world.ann)
+        self.network.settle(seconds: 30)
+        self.network.cut(world.first, world.phone)
+        try self.share("salary", of: world.item, world.first, with: world.ann, as: .reader)
+        self.network.sleep(seconds: 10)
+        try self.setSalary(500, of: world.item, world.phone)
+        self.network.healAll()
+        self.network.settle(seconds: 60)
+        #expect(try self.shown(world.first)[world.item]?["salary"] == Self.salary(500))
+        try self.network.write(world.first, .move(world.item, parent: nil, before: nil))
+        self.network.settle(seconds: 60)
+        for machine in [world.first, world.phone] {
+            #expect(try self.shown(machine)[world.item]?["salary"] == Self.salary(500))
+        }
+        #expect(try !self.holds(500, world.ann))
+    }
+
     @Test func `what is taken away stays hidden, and so does what has no value yet`() throws {
         let world = try self.world()
         try self.hide("salary", of: world.item, world.first)

@@ -32,19 +32,7 @@ struct SharedSyncTests {
         }
     }
 
-    /// The titles of all that a user sees, by ids.
-    private func titles(_ machine: Int) throws -> [ObjectID: String] {
-        try self.network.machines[machine].node.read { transaction throws(StoreError) in
-            var state = CombinedState(.present, of: transaction)
-            var titles: [ObjectID: String] = [:]
-            for object in try state.visibleObjects() {
-                for case ("title", .string(let title)) in try state.properties(of: object) {
-                    titles[try state.object(object).id] = title
-                }
-            }
-            return titles
-        }
-    }
+    private func titles(_ machine: Int) throws -> [ObjectID: String] { try self.network.titles(machine) }
 
     /// The circles of which a machine has anything.
     private func circles(_ machine: Int) throws -> Set<Circle> {

@@ -197,6 +197,20 @@ final class TestNetwork {
         self.handle(inviter, .closed(id))
     }
 
+    /// The titles of all that a user sees, by ids.
+    func titles(_ machine: Int) throws -> [ObjectID: String] {
+        try self.machines[machine].node.read { transaction throws(StoreError) in
+            var state = CombinedState(.present, of: transaction)
+            var titles: [ObjectID: String] = [:]
+            for object in try state.visibleObjects() {
+                for case ("title", .string(let title)) in try state.properties(of: object) {
+                    titles[try state.object(object).id] = title
+                }
+            }
+            return titles
+        }
+    }
+
     /// Lets time pass in which nothing happens.
     func sleep(seconds: UInt64) { self.sleep(milliseconds: seconds * 1_000) }
 

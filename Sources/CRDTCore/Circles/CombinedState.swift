@@ -197,26 +197,17 @@ extension CombinedState {
 
     package mutating func properties(of object: ObjectIndex) throws(StoreError) -> [(name: String, value: Value)] {
         let besides = try self.besides(object)
-        var properties = try self.state.properties(of: object)
-        for beside in besides.reversed() {
-            let values = try self.state.properties(of: beside)
-            let names = Set(values.map { ExactText($0.name) })
-            properties = properties.filter { !names.contains(ExactText($0.name)) } + values
-        }
-        guard !besides.isEmpty else { return properties }
-        let shown = try self.namesTakenAway(besides)
-        return properties.filter { !shown.contains(ExactText($0.name)) }
-    }
-
-    /// The names for which the first of some objects that says anything says that there is no value.
-    private mutating func namesTakenAway(_ besides: [ObjectIndex]) throws(StoreError) -> Set<ExactText> {
-        var (said, away): (Set<ExactText>, Set<ExactText>) = ([], [])
+        let own = try self.state.properties(of: object)
+        guard !besides.isEmpty else { return own }
+        var hidden: [ExactText: Value] = [:]
         for beside in besides {
-            for (name, value) in try self.state.properties(of: beside) where said.insert(ExactText(name)).inserted {
-                if value == .null { away.insert(ExactText(name)) }
+            for (name, value) in try self.state.properties(of: beside) where hidden[ExactText(name)] == nil {
+                hidden[ExactText(name)] = value
             }
         }
-        return away
+        // Null stands there for no value.
+        let shown = hidden.filter { $0.value != .null }.sorted { $0.key < $1.key }
+        return own.filter { hidden[ExactText($0.name)] == nil } + shown.map { ($0.key.text, $0.value) }
     }
 
     package mutating func missingProperties(of object: ObjectIndex) throws(StoreError) -> [String] {

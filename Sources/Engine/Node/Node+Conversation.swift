@@ -165,7 +165,10 @@ extension Node where Store: ~Copyable {
         let shown = connection.introduction.flatMap { ChainAuthor($0) }
         let known = self.book[keys]?.author
         // One that was certified anew stands above who may have removed it.
-        let isAnew = shown.map { shown in known.map { $0.generation < shown.generation } ?? true } ?? false
+        let isAnew =
+            shown.map { shown in
+                known.map { $0.user == shown.user && $0.generation < shown.generation } ?? true
+            } ?? false
         guard let author = isAnew ? shown : known, self.admits(connection, author) else { return }
         if isAnew, let introduction = connection.introduction {
             guard self.hasRoom(for: connection, named: introduction.deviceName, author) else { return }

@@ -77,10 +77,14 @@ extension ReplicaAuthor {
                 let heads = try transaction.heads(in: circle, of: &remainder)
                 statements.append(.removes(.init(of: user, from: Set(Role.allCases), heads: heads)))
             }
-            guard !statements.isEmpty else { continue }
-            let edits = statements.map { Edit.rights($0) }
-            guard try self.commit(edits, on: Timeline(circle: circle), in: &transaction) != nil else { return isNew }
-            isNew = true
+            // Each may be as large as a change can be.
+            for statement in statements {
+                let edits = [Edit.rights(statement)]
+                guard try self.commit(edits, on: Timeline(circle: circle), in: &transaction) != nil else {
+                    return isNew
+                }
+                isNew = true
+            }
         }
         return isNew
     }

@@ -52,7 +52,7 @@ extension LocalTransaction {
             var report = DeviceRemovalReport(removed: hit)
             var circles = local.circles(of: own, with: hit, of: user)
             // Where nobody has ever been let in the roster is new.
-            if !circles.contains(.roster), user == own.user || own.user == local.founder { circles.append(.roster) }
+            if user == own.user || own.user == local.founder { circles = [.roster] + circles.filter { $0 != .roster } }
             var stillRemoved: Set<DeviceID> = []
             for circle in circles {
                 var remainder = Remainder(of: device, user, keeping: keep, lost: hit, until: time)
@@ -70,9 +70,13 @@ extension LocalTransaction {
                     }
                     return try local.store.heads(in: circle, of: &remainder)
                 }
-                report.cutChangeCount += remainder.cutChangeCount
                 let removal = RightsStatement.DeviceRemoval(of: device, keep: keep.sorted(), heads: heads)
-                try local.plan.append(.rights(.removesDevice(removal)), in: circle)
+                let edit = Edit.rights(.removesDevice(removal))
+                // What there is no room for is said again right after this (`Node+Removals`): who is to be removed may
+                // have opened any number of chains, in any number of circles.
+                if time == nil, circle != .roster, !local.plan.hasRoom(for: edit, before: 0) { continue }
+                report.cutChangeCount += remainder.cutChangeCount
+                try local.plan.append(edit, in: circle)
             }
             report.stillRemoved = stillRemoved.map { local.name(of: $0) }.sorted()
             return report

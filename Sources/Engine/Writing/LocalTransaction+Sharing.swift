@@ -92,30 +92,33 @@ extension LocalTransaction {
     /// Takes a user out of the workspace: the roster lets him in no more.
     package mutating func dismiss(_ user: UserID) throws(WriteRefusal) {
         try self.planning { local throws(WriteRefusal) in
-            // In what is this user's own, too: others may not have heard of it when they meet.
+            try local.remove(user, from: Set(Role.allCases), in: .roster)
+            // In what is this user's own, too: others may not have heard of it when they meet. What there is no room
+            // for is said again right after this (`Node+Removals`).
             for number in 0..<UInt32(local.store.circles.count) {
                 let index = CircleIndex(rawValue: number)
                 let circle = local.store.circles[index]
                 guard circle.isOwned(by: local.plan.user),
                     local.standingGrants(in: circle).contains(where: { $0.user == user })
                 else { continue }
-                try local.remove(user, from: Set(Role.allCases), in: circle)
+                try local.remove(user, from: Set(Role.allCases), in: circle, ifThereIsRoom: true)
             }
-            try local.remove(user, from: Set(Role.allCases), in: .roster)
         }
     }
 
     mutating func remove(
         _ user: UserID,
         from roles: Set<Role>,
-        in circle: Circle
+        in circle: Circle,
+        ifThereIsRoom isOptional: Bool = false
     ) throws(WriteRefusal) {
         let heads = try WriteRefusal.from { () throws(StoreError) -> [NamedChange] in
             var remainder = Remainder(of: user)
             return try self.store.heads(in: circle, of: &remainder)
         }
-        let removal = RightsStatement.Removal(of: user, from: roles, heads: heads)
-        try self.plan.append(.rights(.removes(removal)), in: circle)
+        let edit = Edit.rights(.removes(RightsStatement.Removal(of: user, from: roles, heads: heads)))
+        if isOptional, !self.plan.hasRoom(for: edit, before: 0) { return }
+        try self.plan.append(edit, in: circle)
     }
 
     /// What is granted in a circle and not taken back.

@@ -204,14 +204,16 @@ extension TransactionPlan {
             var held: [(Circle, [(name: String, value: Value)])] = []
             for beside in try transaction.besides(index) {
                 let circle = try transaction.circles[transaction.object(beside).circle]
-                guard circle.isOwned(by: user), circle != .hidden(by: user) else { continue }
+                guard circle.isOwned(by: user) else { continue }
                 held.append((circle, try transaction.properties(of: beside)))
             }
             return held
         }
         var known: Set<ExactText> = []
         for (circle, properties) in held {
-            for (name, value) in properties {
+            // What shows comes first, and stays if it is there already.
+            if circle == .hidden(by: user) { known.formUnion(properties.map { ExactText($0.name) }) }
+            for (name, value) in properties where circle != .hidden(by: user) {
                 if known.insert(ExactText(name)).inserted {
                     let shown = self.values[object]?[ExactText(name)].map { $0 ?? .null } ?? value
                     try self.append(.set(object, name: name, value: shown), in: .hidden(by: user))

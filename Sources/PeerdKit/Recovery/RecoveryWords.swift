@@ -4,7 +4,8 @@ package import PeerCrypto
 /// again.
 ///
 /// They are made before a workspace is, shown to the user once, and kept by nobody else: a machine forgets them when
-/// the call that takes them returns. Whoever has them is that user.
+/// the call that takes them returns. Whoever has them is that user. The key is overwritten when it goes; a text that
+/// was made of it, or typed, is an ordinary string, and stays in the memory of the process until that is used again.
 public struct RecoveryWords: Sendable {
     private let holder: Holder
 

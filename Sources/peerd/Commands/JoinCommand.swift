@@ -12,7 +12,8 @@ struct JoinCommand: AsyncParsableCommand {
             Asks for the line that "peerd invite" printed on another machine of the workspace, or reads it from \
             standard input; "peerd run" must be running there. The line works once, within ten minutes. A script may \
             give it as LINE, but all users of this machine can read the arguments of a program, and whoever uses the \
-            line first is a member for good. After joining, the command fetches the changes of that machine once; \
+            line first is a member for good. Another person is shown 13 recovery words first, with --json on standard \
+            error. After joining, the command fetches the changes of that machine once; \
             from then on "peerd run" keeps the machines in sync. In a directory that already holds the same \
             workspace, the command introduces the two machines to each other.
             """,
