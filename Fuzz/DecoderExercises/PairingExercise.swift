@@ -28,14 +28,14 @@ enum BeaconExercise {
         let fields = Array(input[start..<input.count - Signature.byteCount])
         let tag = Beacon.tag(of: fields, self.membershipKey)
         let input = Array(input[..<Beacon.magic.count]) + tag + input[start...]
-        guard let beacon = Beacon(verifying: input, self.membershipKey, PermissiveCryptography()) else { return nil }
+        let key = self.membershipKey.withBytes { Bytes32(Array($0)) } ?? .zero
+        guard let beacon = Beacon(verifying: input, [.zero, key], PermissiveCryptography()) else { return nil }
         guard input.count <= Beacon.byteCountMax else { return "longer than a datagram may be" }
         guard let signature = Signature(input.suffix(Signature.byteCount)) else { return "believed unsigned" }
         guard beacon.signed(self.membershipKey, by: { _ in signature }) == input else {
             return "a beacon with two encodings"
         }
-        let other = SecretBytes([UInt8](repeating: 8, count: 32))
-        let isBelieved = Beacon(verifying: input, other, PermissiveCryptography()) != nil
+        let isBelieved = Beacon(verifying: input, [Bytes32(8, 8, 8, 8)], PermissiveCryptography()) != nil
         return isBelieved ? "a beacon of another workspace is believed" : nil
     }
 }

@@ -44,6 +44,7 @@ enum Samples {
         .grants(.init(to: Samples.user, .writer, names: ["name 1", ""])),
         .removes(.init(of: Samples.user, from: [.manager, .reader], heads: [Samples.granting])),
         .removesDevice(.init(of: Samples.device, keep: [Samples.device], heads: [Samples.granting])),
+        .membershipKey(.init(number: 300, key: Bytes32(1, 2, 3, 4))),
     ]
 
     static let values: [Value] = [
@@ -137,6 +138,7 @@ enum Samples {
             .hello(hello), .join(request), .welcome(welcome), .member(Samples.introduction),
             .wanted([WantedContent(change: entry, places: OperationRanges([0, 1, 7]))]), .given,
             .ended([.home, .own(of: Samples.user), .hidden(by: Samples.user)]),
+            .parcelTaken(Samples.hash),
             .ranges([
                 FrontierRange(end: Samples.other, claim: .fingerprint(Samples.hash)),
                 FrontierRange(end: Samples.another, claim: .entries([entry])),

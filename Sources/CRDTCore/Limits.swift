@@ -50,6 +50,8 @@ package enum Limits {
     package static let removalHeadCountMax = 1 << 13
     /// Devices below a removed one that are kept.
     package static let keptDeviceCountMax = 1 << 8
+    /// The last membership keys that a device answers to.
+    package static let membershipKeyCountMax = 8
     /// Properties that a grant lists, and removals that it overrides.
     package static let grantNameCountMax = 1 << 8
     package static let grantDespiteCountMax = 1 << 8

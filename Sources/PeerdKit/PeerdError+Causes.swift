@@ -172,7 +172,7 @@ extension PeerdError {
             )
         case .noSuchBranch, .branchUnmerged, .branchIncomplete, .notOnBranch, .shownOnBranch:
             self.init(branching: refusal)
-        case .partOfShare, .notShared, .notPermitted, .noSuchProperty, .notHidden, .notReader:
+        case .partOfShare, .notShared, .isOwner, .notPermitted, .noSuchProperty, .notHidden, .notReader:
             self.init(sharing: refusal)
         case .isThisDevice, .standsAbove, .isRemoved, .takesOthers, .notBelow: self.init(removing: refusal)
         case .store(let error): self.init(error)
@@ -207,6 +207,12 @@ extension PeerdError {
             )
         case .notShared(let object):
             self.init(.invalidArgument, "The object \(object) is not shared by itself.", advice: "See who has access.")
+        case .isOwner(let object):
+            self.init(
+                .invalidArgument,
+                "The object \(object) is yours.",
+                advice: "Take it from the others, or delete it."
+            )
         case .noSuchProperty(let name, let object):
             self.init(
                 .noSuchObject,

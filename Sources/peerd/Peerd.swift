@@ -18,7 +18,7 @@ struct Peerd: AsyncParsableCommand {
             RestoreCommand.self, UndoCommand.self, RedoCommand.self, ImportCommand.self, ExportCommand.self,
             BranchCommand.self, SnapshotCommand.self, BackupCommand.self, CompactCommand.self, EraseCommand.self,
             ErasuresCommand.self, ShareCommand.self, UnshareCommand.self, HideCommand.self, UnhideCommand.self,
-            AccessCommand.self, UsersCommand.self,
+            LeaveCommand.self, AccessCommand.self, WhyCommand.self, UsersCommand.self,
             RejectedCommand.self, AdoptCommand.self,
             DoctorCommand.self, RestampCommand.self, OpenCommand.self, SessionsCommand.self, APICommand.self,
             CompletionCommand.self,

@@ -40,6 +40,7 @@ enum SampleRuns {
         builder.append(.rights(.removes(.init(of: device.user, from: [.manager, .reader], heads: [granting]))))
         let kept = TestDevice(number: 2).device
         builder.append(.rights(.removesDevice(.init(of: device.device, keep: [kept], heads: [granting]))))
+        builder.append(.rights(.membershipKey(.init(number: 300, key: Bytes32(1, 2, 3, 4)))))
         builder.append(.unknown(kind: 200, body: [1, 2, 3]))
         builder.append(.unknown(kind: 254, body: []))
         builder.append(.restamp(Restamp(replica: replica, firstSequence: 7, lastSequence: 77, lastHash: .zero)))

@@ -66,6 +66,8 @@ struct DamagedWriters {
             for name in Self.names {
                 try transaction.remember(RememberedWrite(content: .zero, created: [object(1)]), as: name)
             }
+            let parcel = ParcelRecord(id: .zero, user: UserID(bytes: .zero), expiry: lapse, bytes: [1])
+            try transaction.addParcel(parcel, for: [DeviceID(bytes: .zero)])
             _ = try transaction.insert(Self.snapshot, content: Array("{}".utf8))
         }
         store.close()
@@ -199,6 +201,8 @@ struct DamagedWriters {
         _ = try? store.export()
         _ = try? store.read { transaction throws(StoreError) in
             _ = try transaction.pairedDevices()
+            _ = try transaction.nextParcel(for: DeviceID(bytes: .zero))
+            _ = try transaction.parcelCounts()
             _ = try transaction.invites()
             _ = try transaction.addresses()
             _ = try transaction.snapshots(of: nil)

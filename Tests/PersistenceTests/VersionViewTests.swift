@@ -217,7 +217,7 @@ import Testing
             "properties WHERE object_id = '\(id)' AND name = 'a'",
             "property_versions WHERE object_id = '\(id)'", "property_versions WHERE property_id = 4294967297",
             "property_versions WHERE name = 'a'", "property_versions WHERE object_id = '\(id)' AND name = 'a'",
-            "branch_versions WHERE object_id = '\(id)'",
+            "branch_versions WHERE object_id = '\(id)'", "permissions WHERE object_id = '\(id)'",
             "property_at WHERE object_id = '\(id)' AND at = 0", "property_at WHERE name = 'a' AND at = 0",
             "properties AS p JOIN property_versions AS v ON v.property_id = p.id WHERE p.object_id = '\(id)'",
             "objects AS o JOIN properties AS p ON p.object_id = o.id WHERE o.parent = '\(id)'",

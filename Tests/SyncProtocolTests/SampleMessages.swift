@@ -1,4 +1,5 @@
 import CRDTCore
+import PeerCrypto
 import SyncProtocol
 
 @testable import SyncProtocol
@@ -117,6 +118,34 @@ enum SampleMessages {
         )
     }
 
+    /// Messages, sealed to two devices, of which one has the key of a seed.
+    static func parcel(_ messages: [[UInt8]]) throws -> (parcel: Parcel, device: DeviceID, seed: UInt8) {
+        let (key, other) = (try Self.publicKey(1), try Self.publicKey(2))
+        guard var entropy = EntropyStream(seed: SecretBytes([UInt8](3...34))) else { throw NoKey() }
+        let device = DeviceID(bytes: Bytes32(7, 7, 7, 7))
+        let parcel = Parcel.sealing(
+            messages,
+            for: [(DeviceID(bytes: Bytes32(6, 6, 6, 6)), other), (device, key)],
+            from: DeviceID(bytes: Bytes32(5, 5, 5, 5)),
+            at: WallTime(milliseconds: 1_700_000_000_000),
+            entropy: &entropy
+        )
+        guard let parcel else { throw NoKey() }
+        return (parcel, device, 1)
+    }
+
+    private struct NoKey: Error {}
+
+    /// A key agreement key by a small number.
+    static func agreementKey(_ first: UInt8) throws -> AgreementKey {
+        guard let key = AgreementKey(seed: SecretBytes((0..<32).map { first + $0 })) else { throw NoKey() }
+        return key
+    }
+
+    private static func publicKey(_ first: UInt8) throws -> StaticKey {
+        StaticKey(bytes: try Self.agreementKey(first).publicKey.bytes32)
+    }
+
     /// At least one of each kind.
     static func all() throws -> [Message] {
         var withoutTime = self.hello()
@@ -136,6 +165,7 @@ enum SampleMessages {
             .stored([]), .credit(.max), .eagerness(true), .eagerness(false), self.probe(pointCount: 3),
             .join(self.joinRequest()), .member(introduction), .wanted([]), self.wanted(changeCount: 2), .given,
             .ended([]), .ended([.home, .roster, .own(of: UserID(bytes: Bytes32(1, 2, 3, 4)))]),
+            .parcel(try self.parcel([[1, 2, 3]]).parcel), .parcelTaken(self.hash),
             .state(StateClaim(frontier: self.hash, root: .zero)), self.sums, self.objects,
             .ping(nil), .ping(WallTime(milliseconds: .max)), .pong(WallTime(milliseconds: 300)),
         ]

@@ -2,6 +2,7 @@
 is taken from somebody is not sent any more, and what he writes apart does not count."""
 
 import secrets
+import sqlite3
 
 import pytest
 
@@ -24,6 +25,30 @@ def invite_person(inviting, name):
         if word.startswith("peerd:2:"):
             return word
     raise AssertionError("invite printed no line that begins with peerd:2:")
+
+
+def sql(peer, text):
+    with sqlite3.connect(f"file:{peer.directory / 'peerd.sqlite'}?mode=ro", uri=True) as database:
+        return database.execute(text).fetchall()
+
+
+def check_sql(peer):
+    """Any SQLite client sees what the program shows."""
+    shown = peer.objects()
+    seen = sql(peer, "SELECT id, type, parent FROM objects ORDER BY id")
+    expected = sorted((item, value["type"], value["parent"]) for item, value in shown.items())
+    check(seen == expected, f"the view objects has {seen}, and not {expected}")
+    rows = sql(peer, "SELECT object_id, name, value FROM properties ORDER BY object_id, name")
+    pairs = [(item, name, value) for item, found in shown.items() for name, value in found["properties"].items()]
+    check(rows == sorted(pairs), f"the view properties has {rows}, and not {sorted(pairs)}")
+
+
+def permissions(peer):
+    """Object, property, the name of the person, and whether it may be written."""
+    names = {user["id"]: user["name"] for user in peer.json("users")}
+    rows = sql(peer, "SELECT object_id, property_name, user_id, can_read, can_write FROM permissions")
+    check(all(row[3] == 1 for row in rows), f"{rows}")
+    return {(row[0], row[1], names[row[2]], row[4]) for row in rows}
 
 
 def titles(peer):
@@ -74,6 +99,11 @@ def test_two_people_share_a_list_and_nothing_else(people):
         check([share["object"] for share in shares] == [items], f"{shares}")
         check(items[:8] in peer.run("access") and "ann" in peer.run("access"), "what is shared is listed")
 
+    # In SQL, too.
+    everybody = {(items, None, "laptop", 1), (items, None, "ann", 1)}
+    check(permissions(laptop) == everybody | {(None, None, "laptop", 1)}, f"{permissions(laptop)}")
+    check(permissions(ann) == everybody | {(None, None, "ann", 1)}, f"{permissions(ann)}")
+
     # What makes no sense is refused, and changes nothing.
     laptop.refused(2, "share", items, "laptop", mentions=["owns"])
     laptop.refused(2, "unshare", items, "laptop", mentions=["owns"])
@@ -87,6 +117,44 @@ def test_two_people_share_a_list_and_nothing_else(people):
     check(not holds(ann, secret), f"a secret is in {holds(ann, secret)}")
     for text in (folder, mine):
         check(not holds(ann, text) and not holds(ann, bytes.fromhex(text.replace("-", "")).hex()), "an id is there")
+
+
+def test_two_people_make_sure_of_each_other_by_four_words(world):
+    laptop = world.founder("laptop")
+    laptop.start()
+    ann = world.peer("ann-laptop")
+    told = ann.run("join", "--name", ann.name, invite_person(laptop, "ann"), seconds=30.0)
+    ann.start(peers=[laptop.address])
+    wait_until(lambda: any(user["name"] == "ann" for user in ann.json("users")), 30.0, "ann knows what she is called")
+
+    def person(peer, name):
+        return next(user for user in peer.json("users") if user["name"] == name)
+
+    words = person(laptop, "ann")["words"]
+    check(len(words.split()) == 4 and words in told and person(ann, "ann")["words"] == words, f"{words}, {told}")
+    check(f"unverified: {words}" in laptop.run("users") and person(laptop, "laptop")["words"] is None, "who is known")
+
+    # Until they are compared she manages nothing; other words are not hers, and she cannot verify herself.
+    items = laptop.create("list", "title=list")
+    laptop.refused(2, "share", items, "ann", "--manage", mentions=["four words"])
+    laptop.run("share", items, "ann", "--write")
+    laptop.refused(2, "users", "verify", "ann", *words.split()[::-1], mentions=["not the words"])
+    ann.refused(1, "users", "verify", "ann", *words.split(), mentions=["may not"])
+    laptop.run("users", "verify", "ann", *words.upper().split())
+    check(person(laptop, "ann")["is_verified"] and "verified" in laptop.run("users"), "she is verified")
+    wait_until(lambda: person(ann, "ann")["is_verified"], 30.0, "she hears of it")
+    laptop.run("share", items, "ann", "--manage")
+
+    # Everybody calls her by her new name, and she is who she was.
+    laptop.refused(2, "users", "rename", "ann", "laptop", mentions=["already"])
+    laptop.refused(2, "users", "rename", "ann", "a\nb", mentions=["cannot be the name"])
+    ann.refused(1, "users", "rename", "ann", "anna", mentions=["may not"])
+    laptop.run("users", "rename", "ann", "anna")
+    wait_until(lambda: any(user["name"] == "anna" for user in ann.json("users")), 30.0, "she hears of it")
+    for peer in (laptop, ann):
+        anna = person(peer, "anna")
+        check(anna["is_verified"] and anna["words"] == words, f"{anna}")
+    laptop.refused(3, "users", "rename", "ann", "x", mentions=["ann"])
 
 
 def test_what_is_taken_back_is_not_sent_and_what_is_written_apart_does_not_count(people):
@@ -176,6 +244,61 @@ def test_what_is_written_while_something_is_shared_is_carried_over(world, people
     check(ann.objects()[items]["parent"] == own, "it is where she has put it")
     check(laptop.objects()[items]["parent"] == folder, "it is where it was for others")
     check(not holds(laptop, own) and not holds(laptop, bytes.fromhex(own.replace("-", "")).hex()), "her id is there")
+    check_sql(laptop)
+    check(sql(ann, f"SELECT parent FROM objects WHERE id = '{items}'") == [(own,)], "in SQL it is elsewhere")
+
+    # She leaves: it shows no more, and she is told nothing more.
+    laptop.refused(2, "leave", items, mentions=["is yours"])
+    ann.refused(2, "leave", own, mentions=["not shared"])
+    check("may write it: it was given by laptop" in ann.run("why", items, "title", "ann"), "who gave it is known")
+    ann.run("leave", items)
+    check(own in ann.objects() and items not in ann.objects(), "it shows, or more is gone")
+    check_sql(ann)
+    wait_until(lambda: len(laptop.json("access", items)["access"]) == 1, 30.0, "the owner hears of it")
+    why = laptop.json("why", items, "ann")
+    check(why["read"]["reason"] == "removed" and why["read"]["statement"]["user"]["name"] == "ann", f"{why}")
+    secret = marker()
+    laptop.run("set", items, f"title={secret}")
+    ann.run("sync")
+    check(not holds(ann, secret), "what was written after she left was sent to her")
+    laptop.run("share", items, "ann")
+    wait_until(lambda: ann.objects().get(items, {}).get("parent") == own, 30.0, "it is back where it was")
+    check(ann.objects()[items]["properties"]["title"] == secret, "it is as it was")
+
+
+def test_somebody_carries_what_he_cannot_read(people, world):
+    laptop, ann = people
+    bob = world.peer("bob-laptop")
+    bob.run("join", "--name", bob.name, invite_person(laptop, "bob"), seconds=30.0)
+    bob.start(peers=[laptop.address])
+    items = laptop.create("list", "title=list")
+    laptop.run("share", items, "ann", "--write")
+    wait_until(lambda: items in ann.objects(), 30.0, "the list is there")
+    for peer in (laptop, ann):
+        wait_until(lambda peer=peer: any(user["name"] == "bob" for user in peer.json("users")), 30.0, "bob is known")
+
+    # The laptop and ann's are never up at once; bob's is.
+    ann.stop()
+    secret = marker()
+    task = laptop.create("task", f"title={secret}", "--parent", items)
+    carried = "SELECT count(*) FROM parcel"
+    wait_until(lambda: sql(bob, carried) == [(1,)], 60.0, "bob carries it")
+    laptop.stop()
+    bob.restart()
+    check(holds(laptop, secret) and not holds(bob, secret), f"it is in {holds(bob, secret)}")
+    check(not holds(bob, task) and not holds(bob, bytes.fromhex(task.replace("-", "")).hex()), "an id is there")
+    ann.start(peers=[bob.address])
+    wait_until(lambda: ann.objects().get(task, {}).get("properties", {}).get("title") == secret, 60.0, "it has come")
+    wait_until(lambda: sql(bob, carried) == [(0,)], 30.0, "bob carries it no more")
+
+    # And back.
+    answer = marker()
+    ann.run("set", task, f"title={answer}")
+    wait_until(lambda: sql(bob, carried) == [(1,)], 90.0, "bob carries the answer")
+    ann.stop()
+    laptop.start(peers=[bob.address])
+    wait_until(lambda: laptop.json("get", task)["properties"]["title"] == answer, 60.0, "the answer has come")
+    check(not holds(bob, answer), f"the answer is in {holds(bob, answer)}")
 
 
 def test_somebody_who_is_removed_is_refused(people):
@@ -222,6 +345,13 @@ def test_a_hidden_property_reaches_nobody_but_those_it_is_shared_with(people, wo
     check("salary is hidden by laptop (you); ann (write) may read it" in text, text)
     history = laptop.run("history", person, "salary")
     check(first in history and second in history, history)
+    hidden = {(person, "salary", "laptop", 1), (person, "salary", "ann", 1)}
+    listed = {row for row in permissions(laptop) if row[1]}
+    check(listed == hidden, f"{listed}")
+    for peer in (laptop, ann, bob):
+        check_sql(peer)
+    check(laptop.json("why", person, "salary", "bob")["read"]["reason"] == "hidden", "it is hidden from him")
+    check(laptop.json("why", person, "salary", "ann")["write"]["allowed"], "she may write it")
     bob.run("set", person, "title=by bob")
     wait_until(lambda: laptop.json("get", person)["properties"]["title"] == "by bob", 30.0, "the rest is his to write")
     check(laptop.json("doctor") is not None and holds(ann, second), "the control finds the text where it is")
@@ -238,4 +368,5 @@ def test_a_hidden_property_reaches_nobody_but_those_it_is_shared_with(people, wo
     laptop.run("hide", person, "salary", "--from-past")
     wait_until(lambda: "salary" not in bob.json("get", person)["properties"], 30.0, "it is hidden again")
     check(laptop.json("get", person)["properties"]["salary"] == second, "it is lost")
+    check_sql(laptop)
     wait_until(lambda: second not in bob.run("history", person, "salary"), 30.0, "it is erased from the past of others")

@@ -6,6 +6,7 @@ package enum RightsStatement: Hashable, Sendable {
     case grants(Grant)
     case removes(Removal)
     case removesDevice(DeviceRemoval)
+    case membershipKey(MembershipKey)
 
     /// Gives a user a role.
     package struct Grant: Hashable, Sendable {
@@ -54,6 +55,15 @@ package enum RightsStatement: Hashable, Sendable {
         }
     }
 
+    /// In the roster, what members know each other by from now on that have not met.
+    package struct MembershipKey: Hashable, Sendable {
+        /// One more than that of the last one that its author knew, counted from 1.
+        package var number: UInt64
+        package var key: Bytes32
+
+        package init(number: UInt64, key: Bytes32) { (self.number, self.key) = (number, key) }
+    }
+
     private static let all: UInt8 = 0
     private static let listed: UInt8 = 1
 
@@ -83,6 +93,10 @@ package enum RightsStatement: Hashable, Sendable {
             bytes.appendVarint(UInt64(removal.keep.count))
             for device in removal.keep { device.bytes.append(to: &bytes) }
             Self.encode(removal.heads, to: &bytes)
+        case .membershipKey(let key):
+            bytes.append(3)
+            bytes.appendVarint(key.number)
+            key.key.append(to: &bytes)
         }
     }
 
@@ -109,6 +123,7 @@ package enum RightsStatement: Hashable, Sendable {
                 keep.append(DeviceID(bytes: try reader.bytes32()))
             }
             self = .removesDevice(DeviceRemoval(of: device, keep: keep, heads: try Self.heads(&reader)))
+        case 3: self = .membershipKey(MembershipKey(number: try reader.varint(), key: try reader.bytes32()))
         default: throw .notCanonical
         }
         try reader.finish()

@@ -7,6 +7,8 @@ package struct CircleOverlay: Sendable {
     package private(set) var hidden: Set<ObjectIndex> = []
     /// The objects at the root of another circle than home that home has a place for.
     package private(set) var placed: Set<ObjectIndex> = []
+    /// The objects beside others, with those that show and in whose place their values do: the first of several first.
+    package private(set) var besides: [ObjectIndex: (shown: ObjectIndex, rank: Int)] = [:]
     /// The objects that show, and of which something may have been left behind in another circle: another one with
     /// their id shows there, they were moved to where they show several times, or several have deleted them there.
     private(set) var contested: Set<ObjectIndex> = []
@@ -76,6 +78,12 @@ package struct CircleOverlay: Sendable {
     private mutating func judge(_ id: ObjectID, in state: inout some CircleReading) throws(StoreError) {
         let objects = try state.objects(of: id)
         let choice = try state.choice(of: objects)
+        if state.circles.hasBeside {
+            for object in objects { self.besides[object] = nil }
+            if let choice {
+                for (rank, object) in try state.besides(choice).enumerated() { self.besides[object] = (choice, rank) }
+            }
+        }
         for object in objects {
             let record = try state.object(object)
             if record.isVisible, object != choice { self.hidden.insert(object) } else { self.hidden.remove(object) }
@@ -101,7 +109,7 @@ extension CircleReading {
 
 extension StoreTransaction {
     /// What shows otherwise to who reads all circles, by now.
-    mutating func currentOverlay() throws(StoreError) -> CircleOverlay {
+    package mutating func currentOverlay() throws(StoreError) -> CircleOverlay {
         var overlay = self.overlay
         try overlay.update(in: &self)
         self.overlay = overlay

@@ -24,6 +24,12 @@ package struct CircleScope: Hashable, Sendable {
         self.flags.count == circles.count && !self.flags.contains(false)
     }
 
+    /// What is in this one alone.
+    package func subtracting(_ other: CircleScope) -> CircleScope {
+        let numbers = self.flags.indices.map { CircleIndex(rawValue: UInt32($0)) }
+        return CircleScope(numbers.filter { self.contains($0) && !other.contains($0) })
+    }
+
     /// What is in both.
     package func intersection(_ other: CircleScope) -> CircleScope {
         let numbers = self.flags.indices.map { CircleIndex(rawValue: UInt32($0)) }
@@ -34,7 +40,8 @@ package struct CircleScope: Hashable, Sendable {
 extension StoreTransaction {
     /// The circles that a device reads, as far as is known here.
     ///
-    /// Everybody in the workspace reads the roster: whoever asks knows that the device is in it.
+    /// Everybody in the workspace reads the roster: whoever asks knows that the device is in it. What the user of this
+    /// store has left his other devices have too, and are to hear that he has left it.
     /// - Complexity: O(*c* *g*) for *c* circles with *g* grants each.
     package func circles(readableBy author: ChainAuthor, founder: UserID) -> CircleScope {
         let circles = (0..<UInt32(self.circles.count)).map { CircleIndex(rawValue: $0) }
@@ -42,7 +49,10 @@ extension StoreTransaction {
             circles.filter { index in
                 let circle = self.circles[index]
                 if circle == .roster { return true }
-                if let rights = self.rights.rights(in: index) { return rights.reads(author) }
+                if let rights = self.rights.rights(in: index) {
+                    let isOwn = author.user == self.circles.reader?.user && self.rights.left.contains(index)
+                    return rights.reads(author) || isOwn && !rights.isRemoved(author)
+                }
                 return circle.owner(founder: founder) == author.user
             }
         )

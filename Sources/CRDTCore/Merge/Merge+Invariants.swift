@@ -48,7 +48,8 @@ extension Merge {
 
     private func check(_ object: ObjectIndex, in transaction: inout some StoreTransaction) throws(StoreError) {
         let record = try transaction.object(object)
-        try self.require(record.isVisible == record.shouldBeVisible, "\(record.id) shows, or does not, without reason")
+        let shouldBeVisible = try transaction.shouldBeVisible(object)
+        try self.require(record.isVisible == shouldBeVisible, "\(record.id) shows, or does not, without reason")
         try self.checkPlace(of: object, record, in: &transaction)
         if record.childCount <= Self.checkedCountMax {
             var visibleCount = 0

@@ -66,11 +66,23 @@ extension Merge {
         }
         try self.forget(unmerged, in: &transaction)
         transaction.setRights(current)
+        try self.noteLeft(former.left.symmetricDifference(current.left), in: &transaction)
         try self.revise(counted, formerly: former, in: &transaction)
         for place in unmerged {
             let run = try transaction.change(at: place)
             let indexes = try self.indexes(of: run, on: place.segment, in: &transaction)
             try self.record(run, indexes, at: place, in: &transaction)
+        }
+    }
+
+    /// Takes note that what is in some circles may have to show, or to show no more.
+    private mutating func noteLeft(
+        _ circles: Set<CircleIndex>,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard !circles.isEmpty else { return }
+        for object in try transaction.objectsOutsideOfHome() {
+            if try circles.contains(transaction.look(at: object) { $0.circle }) { self.noteStale(object) }
         }
     }
 
@@ -112,7 +124,7 @@ extension Merge {
             limits[segment] = .some(try self.limits(of: segment, by: judged, in: &transaction))
             awaited += try self.missingGrants(of: segment, in: &transaction)
         }
-        rights.settle(circle, judged, limits, missing: awaited)
+        rights.settle(circle, judged, limits, missing: awaited, for: transaction.circles.reader?.user)
     }
 
     /// How far a segment counts; nil if all of it does.
@@ -182,6 +194,7 @@ extension RightsStatement {
         case .grants(let grant): grant.despite.map(\.change)
         case .removes(let removal): removal.heads
         case .removesDevice(let removal): removal.heads
+        case .membershipKey: []
         }
     }
 }

@@ -12,7 +12,7 @@ extension Merge {
         var stale: [ObjectIndex] = []
         swap(&stale, &self.hierarchy.stale)
         for becomesVisible in [true, false] {
-            for object in stale where try transaction.look(at: object, { $0.shouldBeVisible }) == becomesVisible {
+            for object in stale where try transaction.shouldBeVisible(object) == becomesVisible {
                 try self.refreshVisibility(of: object, in: &transaction)
             }
         }
@@ -24,7 +24,7 @@ extension Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var current = object
-        while try transaction.look(at: current, { $0.isVisible != $0.shouldBeVisible }) {
+        while try transaction.look(at: current, { $0.isVisible }) != transaction.shouldBeVisible(current) {
             let isVisible = try transaction.update(current) { record in
                 record.isVisible.toggle()
                 return record.isVisible
@@ -37,6 +37,14 @@ extension Merge {
             }
             current = parent
         }
+    }
+}
+
+extension StoreTransaction {
+    /// Whether an object shows: not in a circle that the user of the store has left.
+    mutating func shouldBeVisible(_ object: ObjectIndex) throws(StoreError) -> Bool {
+        let left = self.rights.left
+        return try self.look(at: object) { $0.shouldBeVisible && (left.isEmpty || !left.contains($0.circle)) }
     }
 }
 

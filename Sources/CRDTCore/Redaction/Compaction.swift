@@ -40,6 +40,9 @@ package struct Compaction {
         let context: CausalContext
         /// The earliest write that a conflict keeps; none before it is numbered anew.
         let firstConflict: WriteReference?
+        /// The last write of each user, where several may write: if all that one of them wrote ceases to count, what
+        /// is in force then is here.
+        let kept: Set<WriteReference>
     }
 
     /// So many are kept in memory.
@@ -162,7 +165,7 @@ package struct Compaction {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         guard let successor = try self.successor(at: key, in: &transaction), successor.write != write,
-            successor.context.covers(write)
+            successor.context.covers(write), !successor.kept.contains(write)
         else { return false }
         return successor.firstConflict.map { WriteOrder.precedes(write, $0, transaction) } ?? true
     }
@@ -200,6 +203,26 @@ package struct Compaction {
         }
         let seen = try transaction.context(at: write.point)
         let context = CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal)
-        return Successor(write: write, context: context, firstConflict: firstConflict)
+        let kept = try self.lastWrites(ofEachUserAt: key, in: &transaction)
+        return Successor(write: write, context: context, firstConflict: firstConflict, kept: kept)
+    }
+
+    /// - Complexity: O(*u* *n*) for *u* users and *n* writes; O(1) where the owner alone writes.
+    private func lastWrites(
+        ofEachUserAt key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Set<WriteReference> {
+        let circle = try transaction.look(at: key.object) { $0.circle }
+        guard transaction.rights.rights(in: circle) != nil else { return [] }
+        var (kept, users): (Set<WriteReference>, Set<UserID?>) = ([], [])
+        while true {
+            let reading = transaction
+            let found = try transaction.lastWrites(at: key, through: self.horizon) { write in
+                !users.contains(reading.segment(write.segment).introduction?.user)
+            }
+            guard !found.isEmpty else { return kept }
+            kept.formUnion(found)
+            for write in found { users.insert(transaction.segment(write.segment).introduction?.user) }
+        }
     }
 }

@@ -53,6 +53,10 @@ package struct CircleRights: Sendable {
     private var removedDevices: [CountingDeviceRemoval] = []
     private var grants: [CountingGrant] = []
     private var removals: [CountingRemoval] = []
+    /// The membership keys, the newest first: the last few of the owner, and of each other user the last one.
+    package private(set) var membershipKeys: [Bytes32] = []
+    /// The number of the newest one; 0 if there is none.
+    package private(set) var membershipKeyNumber: UInt64 = 0
 
     /// `said`: in any order.
     /// - Complexity: O(*n* *m*) for *n* statements, and *m* of them that remove.
@@ -65,6 +69,7 @@ package struct CircleRights: Sendable {
         try self.judgeDevices(said, in: &transaction)
         try self.judgeOwner(said, in: &transaction)
         try self.judgeManagers(said, in: &transaction)
+        try self.judgeMembershipKeys(said, in: &transaction)
     }
 
     /// How far a segment counts, for each kind of what may be done.
@@ -117,6 +122,25 @@ package struct CircleRights: Sendable {
         return cutting.min { $0.level < $1.level }.map { .removed($0.place) } ?? .notGranted
     }
 
+    /// Why a user may do something from now on, or may not: what is said that decides about it.
+    ///
+    /// - Complexity: O(*g* *r*) for *g* grants to him, and *r* removals of him.
+    package func reason(for need: RightNeed, to user: UserID) -> RightReason {
+        if user == self.owner { return .isOwner }
+        let given = self.grants.filter { $0.grant.user == user }.sorted { $0.grant.role < $1.grant.role }
+        let standing = given.filter { self.removals(of: $0).isEmpty }
+        if let grant = standing.first(where: { $0.grant.allows(need) }) { return .granted(grant.place) }
+        if let grant = standing.first { return .grantedLess(grant.place) }
+        let cutting = given.flatMap { self.removals(of: $0) }
+        return cutting.min { $0.level < $1.level }.map { .removed($0.place) } ?? .notGranted
+    }
+
+    /// Whether a user has given up by himself what he was granted, and nobody has granted him anything since.
+    func hasLeft(_ user: UserID) -> Bool {
+        let hasLeft = self.removals.contains { $0.user == user && $0.level == .oneself }
+        return hasLeft && !self.grants.contains { $0.grant.user == user && self.removals(of: $0).isEmpty }
+    }
+
     /// Whether a device reads the circle, as far as is known here.
     ///
     /// `author`: the device, as its certificates say.
@@ -134,6 +158,21 @@ package struct CircleRights: Sendable {
     /// The users who may do something now, but for the owner, each with the grants that no removal takes from him.
     package func standingGrants() -> [(place: StatementPlace, grant: RightsStatement.Grant)] {
         self.grants.filter { self.removals(of: $0).isEmpty }.map { ($0.place, $0.grant) }
+    }
+
+    /// What each user but the owner may do now, by their ids: the highest role, and the properties if a writer may
+    /// write but some.
+    package var standing: [(user: UserID, role: Role, names: [String]?)] {
+        var grants: [UserID: [RightsStatement.Grant]] = [:]
+        for (_, grant) in self.standingGrants() where grant.user != self.owner {
+            grants[grant.user, default: []].append(grant)
+        }
+        return grants.keys.sorted().map { user in
+            let role = grants[user]?.map(\.role).min() ?? .reader
+            let names = grants[user]?.filter { $0.role == role }.map(\.names) ?? []
+            let isLimited = role == .writer && !names.contains(nil)
+            return (user, role, isLimited ? Set(names.compactMap(\.self).joined()).sorted() : nil)
+        }
     }
 
     /// What was ever granted by who could, in the order in which it came.
@@ -254,8 +293,44 @@ package struct CircleRights: Sendable {
                     ends: try ChainEnds(removal.heads, in: &transaction)
                 )
             )
-        case .removesDevice: break
+        case .removesDevice, .membershipKey: break
         }
+    }
+
+    /// What anybody says who reads the circle.
+    ///
+    /// No number counts for more than there are keys, so that nobody keeps his the newest by a high one; of equal ones
+    /// that comes later which claims less.
+    private mutating func judgeMembershipKeys(
+        _ said: [Said],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var found: [(user: UserID, said: RightsStatement.MembershipKey)] = []
+        for said in said {
+            guard case .membershipKey(let key) = said.statement,
+                let author = self.author(of: said, in: transaction)
+            else { continue }
+            let (segment, sequence) = (said.place.change.segment, said.place.change.sequence)
+            var mayRead = author.user == self.owner
+            if !mayRead {
+                mayRead = try self.grants(of: segment, by: author, in: &transaction)
+                    .contains { sequence <= self.end(of: segment, under: $0) }
+            }
+            if mayRead { found.append((author.user, key)) }
+        }
+        let count = UInt64(found.count)
+        found.sort { left, right in
+            let numbers = (min(left.said.number, count), min(right.said.number, count))
+            if numbers.0 != numbers.1 { return numbers.0 > numbers.1 }
+            if left.said.number != right.said.number { return left.said.number < right.said.number }
+            return left.said.key < right.said.key
+        }
+        self.membershipKeyNumber = found.first.map { min($0.said.number, count) } ?? 0
+        var users: Set<UserID> = []
+        for (user, said) in found where users.insert(user).inserted || user == self.owner {
+            if !self.membershipKeys.contains(said.key) { self.membershipKeys.append(said.key) }
+        }
+        self.membershipKeys = Array(self.membershipKeys.prefix(Limits.membershipKeyCountMax))
     }
 
     // MARK: - One chain

@@ -16,9 +16,11 @@ package struct RightsTable: Sendable {
     /// How far segments count that do not count as a whole.
     private var limits: [SegmentIndex: RightEnds] = [:]
     /// Whether the limits are those of what is stored: they follow from it, and no store keeps them.
-    private(set) var isReady = false
+    package private(set) var isReady = false
     /// The circles of which something came since that may turn verdicts.
     private(set) var unsettled: Set<CircleIndex> = []
+    /// The circles that the user of the store has left, which show nothing there.
+    private(set) var left: Set<CircleIndex> = []
     /// Rises whenever it may have turned who may do what.
     package private(set) var revision = 0
 
@@ -28,6 +30,9 @@ package struct RightsTable: Sendable {
     package func limits(of segment: SegmentIndex) -> RightEnds? {
         self.limits.isEmpty ? nil : self.limits[segment]
     }
+
+    /// Whether the user of the store has left a circle.
+    package func isLeft(_ circle: CircleIndex) -> Bool { self.left.contains(circle) }
 
     /// Who may do what in a circle, by all that is settled; nil if nothing has been said there.
     package func rights(in circle: CircleIndex) -> CircleRights? { self.entries[circle]?.rights }
@@ -56,14 +61,17 @@ package struct RightsTable: Sendable {
 
     /// Takes what follows from all statements of a circle.
     ///
-    /// `limits`: how far its segments count that do not count as a whole.
+    /// `limits`: how far its segments count that do not count as a whole; `user`: whose store it is.
     mutating func settle(
         _ circle: CircleIndex,
         _ rights: CircleRights?,
         _ limits: [SegmentIndex: RightEnds?],
-        missing: [NamedChange]
+        missing: [NamedChange],
+        for user: UserID?
     ) {
         self.revision += 1
+        let isLeft = user.flatMap { rights?.hasLeft($0) } ?? false
+        if isLeft { self.left.insert(circle) } else { self.left.remove(circle) }
         for (segment, ends) in limits { self.limits[segment] = ends }
         if rights != nil || !missing.isEmpty || self.entries[circle] != nil {
             self.entries[circle, default: Entry()].rights = rights

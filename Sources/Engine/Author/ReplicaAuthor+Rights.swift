@@ -47,6 +47,7 @@ extension ReplicaAuthor {
         case .rights(.grants(let grant)): self.need(toSay: [grant.role], in: circle)
         case .rights(.removes(let removal)) where removal.user != self.identity.user:
             self.need(toSay: removal.roles, in: circle)
+        case .rights(.membershipKey): .role(.reader)
         // Nothing brings back what is erased, so it takes more than other edits (`Merge.noteErasures`).
         case .erase: .role(.manager)
         default: edit.need

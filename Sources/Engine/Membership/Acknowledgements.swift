@@ -12,14 +12,7 @@ struct Acknowledgements: Hashable {
         var reader = ByteReader(bytes)
         while reader.remaining > 0 {
             let device = DeviceID(bytes: try reader.bytes32())
-            var segments = SeenSegments()
-            for _ in 0..<(try reader.count(atMost: reader.remaining)) {
-                let segment = try reader.count(atMost: Int(UInt32.max - 1))
-                let sequence = try reader.varint()
-                guard (1...Limits.sequenceMax).contains(sequence) else { throw .overLimit }
-                _ = segments.raise(SegmentIndex(rawValue: UInt32(segment)), to: sequence)
-            }
-            self.seen[device] = segments
+            self.seen[device] = try SeenSegments(decoding: &reader)
         }
     }
 
@@ -28,11 +21,7 @@ struct Acknowledgements: Hashable {
         var bytes: [UInt8] = []
         for (device, segments) in self.seen.sorted(by: { $0.key < $1.key }) {
             bytes += device.bytes.array
-            bytes.appendVarint(UInt64(segments.all.count))
-            for (segment, sequence) in segments.all {
-                bytes.appendVarint(UInt64(segment.rawValue))
-                bytes.appendVarint(sequence)
-            }
+            segments.encode(to: &bytes)
         }
         return bytes
     }

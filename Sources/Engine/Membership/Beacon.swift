@@ -54,10 +54,11 @@ package struct Beacon: Hashable, Sendable {
     /// Reads a beacon of a member; nil if it is another's, if nobody wants to know what it says, or its signature does
     /// not hold.
     ///
-    /// `isWanted` is asked first, since to check the signature takes longer than all else.
+    /// `membershipKeys`: those that a member may know. `isWanted` is asked first, since to check the signature takes
+    /// longer than all else.
     package init?(
         verifying bytes: [UInt8],
-        _ membershipKey: borrowing SecretBytes,
+        _ membershipKeys: [Bytes32],
         _ cryptography: some ChangeCryptography,
         isWanted: (Beacon) -> Bool = { _ in true }
     ) {
@@ -68,7 +69,10 @@ package struct Beacon: Hashable, Sendable {
         let message = Array(bytes.dropLast(Signature.byteCount))
         let fields = Array(message[start...])
         let tag = Array(message[Self.magic.count..<start])
-        guard ConstantTime.areEqual(tag, Self.tag(of: fields, membershipKey)) else { return nil }
+        let isMember = membershipKeys.contains { key in
+            ConstantTime.areEqual(tag, Self.tag(of: fields, SecretBytes(key.array)))
+        }
+        guard isMember else { return nil }
         var reader = ByteReader(fields)
         do throws(WireError) {
             self.device = DeviceID(bytes: try reader.bytes32())

@@ -120,6 +120,8 @@ struct DeviceBook {
     private(set) var entries: [PeerKeys: Entry] = [:]
     /// The segments whose introductions it has.
     var segmentCount = 0
+    /// What is said in the roster for members to know each other by, the newest first.
+    var membershipKeys: [Bytes32] = []
     /// What decided which devices are removed.
     var rightsAge: RightsAge?
     /// Addresses of which it is not known whose they are: those that the user named, and those that unknown members'

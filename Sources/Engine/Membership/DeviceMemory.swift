@@ -51,6 +51,8 @@ struct PeerMemory {
     var acknowledgements = Acknowledgements()
     var storedAcknowledgements = Acknowledgements()
     var storedDevices = DeviceMemory()
+    /// What was left with some of them for others.
+    var left = LeftParcels()
 }
 
 extension Node where Store: ~Copyable {

@@ -45,11 +45,13 @@ extension StoreTransaction {
 }
 
 extension DeviceBook {
-    /// Notes of each device whether the workspace has removed it, or its user.
+    /// Notes of each device whether the workspace has removed it, or its user, and what members know each other by.
     mutating func judge(for judge: Standpoint, in transaction: some StoreTransaction) {
         let age = RightsAge(of: transaction)
         guard age != self.rightsAge else { return }
         self.rightsAge = age
+        let roster = transaction.circles.index(of: .roster).flatMap { transaction.rights.rights(in: $0) }
+        self.membershipKeys = roster?.membershipKeys ?? []
         for keys in self.sortedKeys {
             guard let entry = self[keys] else { continue }
             self[keys]?.isRemoved = transaction.scope(of: entry.author, for: judge) == nil
@@ -74,6 +76,17 @@ extension DeviceBook {
 }
 
 extension Node where Store: ~Copyable {
+    /// What members know each other by that have not met, the newest first: what the roster says, and what this device
+    /// was given when it was let in.
+    ///
+    /// Whoever removes a device gives the others a new one. A device dials with the newest one, and answers to the last
+    /// few: others may not have heard of it.
+    var membershipKeys: [Bytes32] {
+        let (said, given) = (self.book.membershipKeys, self.identity.membershipKeyBytes)
+        if said.contains(given) { return said }
+        return Array((said + [given]).prefix(Limits.membershipKeyCountMax))
+    }
+
     /// Finds which devices are of nobody in the workspace any more, if what decides about that has changed.
     mutating func judgeDevices() throws(StoreError) {
         let judge = self.identity.standpoint

@@ -73,7 +73,7 @@ extension Node where Store: ~Copyable {
         }
         return PeerLink.dialling(
             .member,
-            secret: self.replica.author.identity.membershipKey,
+            secret: SecretBytes(self.membershipKeys[0].array),
             own: self.replica.author.identity.staticKey,
             ephemeral: ephemeral
         )
@@ -115,7 +115,7 @@ extension Node where Store: ~Copyable {
         let authority = Authority(
             book: self.book,
             invites: offered,
-            membershipKey: self.identity.membershipKey.duplicate()
+            membershipKeys: self.membershipKeys
         )
         // An ephemeral key is drawn only if the handshake asks for one, at most once an event.
         var drawn = self.replica.author.entropy.child()
@@ -200,6 +200,7 @@ extension Node where Store: ~Copyable {
 
     private mutating func forget(_ connection: PeerConnection) {
         self.pastTraffic.add(connection.traffic)
+        self.parcels.noteChange(at: self.now.monotonicMilliseconds)
         if let keys = connection.keys, let entry = self.book[keys] {
             let isReplaced = self.connections.values.contains { $0.keys == keys }
             self.noteAcknowledgement(of: connection)
@@ -242,7 +243,7 @@ extension Node where Store: ~Copyable {
     private struct Authority: LinkAuthority, ~Copyable {
         let book: DeviceBook
         let invites: [OpenInvite]
-        let membershipKey: SecretBytes
+        let membershipKeys: [Bytes32]
 
         func admits(_ key: StaticKey) -> Bool { self.book.entries.keys.contains { $0.staticKey == key } }
 
@@ -252,7 +253,11 @@ extension Node where Store: ~Copyable {
             return keys
         }
 
-        func membershipSecrets() -> PresharedKeys { PresharedKeys(self.membershipKey) }
+        func membershipSecrets() -> PresharedKeys {
+            var keys = PresharedKeys()
+            for key in self.membershipKeys { _ = keys.append(SecretBytes(key.array)) }
+            return keys
+        }
     }
 }
 

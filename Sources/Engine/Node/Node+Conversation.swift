@@ -103,6 +103,8 @@ extension Node where Store: ~Copyable {
                 return self.violation(connection, "too many messages about what has ended")
             }
             if let user = connection.author?.user { self.noteEnded(circles, by: user) }
+        case .parcel(let parcel): return self.take(parcel, on: connection)
+        case .parcelTaken(let id): return self.parcelTaken(id, on: connection)
         default: break
         }
         do throws(StoreError) {
@@ -137,7 +139,9 @@ extension Node where Store: ~Copyable {
                     connection.awaitedPongCount = max(0, connection.awaitedPongCount - 1)
                     self.noteWhetherCopied(connection)
                 }
-            case .resume: connection.mayHaveMore = true
+            case .resume:
+                connection.mayHaveMore = true
+                self.parcels.noteChange(at: self.now.monotonicMilliseconds)
             case .given: break
             case .violation(let reason): self.violation(connection, reason)
             }

@@ -10,6 +10,7 @@ enum NodeTimer: CaseIterable {
     case erasing
     case completion
     case carrying
+    case parcels
     case comparison
     case dial
     case beacon
@@ -30,6 +31,7 @@ extension Node where Store: ~Copyable {
         case .erasing: self.erasingDeadline
         case .completion: self.completionDeadline
         case .carrying: self.carryingDeadline
+        case .parcels: self.parcels.due
         case .comparison: self.comparisonDeadline
         case .dial: self.nextDialTime
         case .beacon: self.configuration.discovers ? self.timers.beacon : nil
@@ -48,6 +50,7 @@ extension Node where Store: ~Copyable {
         case .erasing: self.goOnErasing()
         case .completion: self.goOnCompleting()
         case .carrying: self.carryOver()
+        case .parcels: self.exchangeParcels()
         case .comparison: self.goOnComparing()
         case .dial: self.dialWhoeverIsDue()
         case .beacon: self.sendBeacon()

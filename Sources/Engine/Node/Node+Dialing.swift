@@ -336,7 +336,7 @@ extension Node where Store: ~Copyable {
             port: port,
             time: self.now.wall
         )
-        let bytes = beacon.signed(self.identity.membershipKey) {
+        let bytes = beacon.signed(SecretBytes(self.membershipKeys[0].array)) {
             self.cryptography.signature(of: $0, by: self.identity.signingKey)
         }
         self.effects.append(.broadcast(bytes))
@@ -347,7 +347,7 @@ extension Node where Store: ~Copyable {
         guard self.configuration.discovers,
             let beacon = Beacon(
                 verifying: bytes,
-                self.identity.membershipKey,
+                self.membershipKeys,
                 self.cryptography,
                 isWanted: { self.isNews($0, at: now) }
             )

@@ -19,13 +19,17 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    private mutating func afterIngest(_ intake: Intake, from connection: PeerConnection) throws(StoreError) {
+    /// `connection`: over which it came; nil if it was carried by somebody who cannot read it.
+    mutating func afterIngest(_ intake: Intake, from connection: PeerConnection?) throws(StoreError) {
         if intake.hasIntroductions {
             try self.refreshBook()
             self.introduceInRoster()
         }
         self.repeatRemovals()
-        if intake.summary.storedChangeCount > 0 || intake.summary.isRevised { try self.refreshWaits() }
+        if intake.summary.storedChangeCount > 0 || intake.summary.isRevised {
+            try self.refreshWaits()
+            self.parcels.noteChange(at: self.now.monotonicMilliseconds)
+        }
         for fork in intake.forks {
             self.effects.append(.notice(.forked(device: fork.deviceName, sequence: fork.sequence)))
         }
@@ -44,7 +48,8 @@ extension Node where Store: ~Copyable {
             // What came may say that somebody reads it, or not any more.
             for other in others { _ = other.refreshScope(for: judge, in: transaction) }
             let isDuplicate = intake.duplicateChangeCount > 0 && intake.summary.repairedChanges.isEmpty
-            let actions = connection.session.stored(intake.places, sawDuplicate: isDuplicate, in: &transaction)
+            let actions =
+                connection?.session.stored(intake.places, sawDuplicate: isDuplicate, in: &transaction) ?? []
             let replicas = Set(entries.map(\.replica))
             for other in others { try other.session.logGrew(replicas, in: &transaction) }
             // Whoever asked before may have got nothing.
@@ -61,7 +66,18 @@ extension Node where Store: ~Copyable {
             let told = news.filter { other === connection || other.session.scope.contains($0.0) }.map(\.1).sorted()
             if !told.isEmpty { self.send(.stored(told), on: other) }
         }
-        switch intake.refusal {
+        if let connection { try self.answer(intake.refusal, with: actions, on: connection) }
+        // It asks again in another session, for what it lacks then.
+        for other in overfull { self.drop(other) }
+        self.pumpAll()
+    }
+
+    private mutating func answer(
+        _ refusal: RunRefusal?,
+        with actions: [SyncSession.Action],
+        on connection: PeerConnection
+    ) throws(StoreError) {
+        switch refusal {
         case nil:
             try self.perform(actions, on: connection)
         case .disputed:
@@ -70,8 +86,5 @@ extension Node where Store: ~Copyable {
             self.drop(connection)
         case .violation(let reason): self.violation(connection, reason)
         }
-        // It asks again in another session, for what it lacks then.
-        for other in overfull { self.drop(other) }
-        self.pumpAll()
     }
 }

@@ -124,7 +124,7 @@ extension Node where Store: ~Copyable {
             founder: self.identity.founder,
             workspaceNonce: self.identity.workspaceNonce,
             user: introduction.user,
-            membershipKey: self.identity.membershipKeyBytes,
+            membershipKey: self.membershipKeys[0],
             inviter: self.identity.device,
             certificates: introduction.certificates
         )

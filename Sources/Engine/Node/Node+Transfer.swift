@@ -4,7 +4,10 @@ internal import SyncProtocol
 
 /// Sending changes. The database is the queue: runs are loaded when a connection has room, never before.
 extension Node where Store: ~Copyable {
-    mutating func pumpAll() { self.pump(self.readyConnections) }
+    mutating func pumpAll() {
+        self.parcels.noteChange(at: self.now.monotonicMilliseconds)
+        self.pump(self.readyConnections)
+    }
 
     /// Sends what peers lack, as far as their credit and the connections' queues allow.
     mutating func pump(_ connections: [PeerConnection]) {

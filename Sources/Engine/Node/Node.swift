@@ -25,6 +25,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
     var own = OwnState()
     var held = HeldChanges()
     var carrying = CarryingOver()
+    var parcels = ParcelExchange()
     /// What was said about rights when removals were last said again where they were missing.
     var repeatedAge: RightsAge?
     var timers = TimerTable()
@@ -155,6 +156,8 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
             start.devices = try transaction.fact(NodeFact.devices).flatMap { try? DeviceMemory(decoding: $0) }
             start.acknowledgements = try transaction.fact(NodeFact.acknowledgements)
                 .flatMap { try? Acknowledgements(decoding: $0) }
+            start.left = try transaction.fact(NodeFact.left).flatMap { try? LeftParcels(decoding: $0) }
+            try transaction.removeParcels(expiredAt: now.wall)
             return start
         }
         self.clock = ClockEvidence(latestShown: start.latestShown)
@@ -164,6 +167,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
         self.restoreDeviceMemory(start.devices ?? DeviceMemory())
         self.memory.acknowledgements = start.acknowledgements ?? Acknowledgements()
         self.memory.storedAcknowledgements = self.memory.acknowledgements
+        self.memory.left = start.left ?? LeftParcels()
         self.confirmClock()
         self.noteWhetherTimeIsKnown()
         try self.refreshWaits()
@@ -176,6 +180,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
         var addresses: [AddressRecord] = []
         var devices: DeviceMemory?
         var acknowledgements: Acknowledgements?
+        var left: LeftParcels?
     }
 }
 
@@ -199,6 +204,8 @@ package enum NodeFact {
     static let erasures = "erasures"
     /// What other devices have said that they have stored.
     static let acknowledgements = "acknowledgements"
+    /// What was left with carriers for others (`LeftParcels`).
+    static let left = "left-parcels"
     /// The circles that their owners' machines say this user does not read any more.
     static let ended = "ended"
     /// Something was erased since the files of the store were last written anew.

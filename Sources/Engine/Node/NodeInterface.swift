@@ -228,6 +228,8 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case partOfShare(ObjectID)
     /// The object is not shared.
     case notShared(ObjectID)
+    /// The user owns what is shared, and always has it.
+    case isOwner(ObjectID)
     /// The object has no such property.
     case noSuchProperty(String, ObjectID)
     /// The property of the object is not hidden, or not by this user.

@@ -86,6 +86,12 @@ final class PeerConnection {
     var toldEndedCount = 0
     /// How often it has told us of such circles of its own.
     var endedMessageCount = 0
+    /// The parcel that the other side has not confirmed.
+    var parcel: ParcelExchange.UnderWay?
+    /// Bytes of parcels that it has had us carry.
+    var carriedByteCount = 0
+    /// When the next one may be left with it, in monotonic milliseconds.
+    var nextParcel: UInt64 = 0
 
     init(
         id: ConnectionID,

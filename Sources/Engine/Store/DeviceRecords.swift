@@ -26,6 +26,20 @@ package struct InviteRecord: Hashable, Sendable {
     }
 }
 
+/// A parcel that is carried for somebody who was not in reach of whoever packed it.
+package struct ParcelRecord: Hashable, Sendable {
+    package var id: Hash256
+    /// The user who has left it here.
+    package var user: UserID
+    package var expiry: WallTime
+    /// All of it as it is encoded.
+    package var bytes: [UInt8]
+
+    package init(id: Hash256, user: UserID, expiry: WallTime, bytes: [UInt8]) {
+        (self.id, self.user, self.expiry, self.bytes) = (id, user, expiry, bytes)
+    }
+}
+
 /// Where a device was reached, which is the pair of its keys: others may be certified with the static key of one.
 package struct AddressRecord: Hashable, Sendable {
     package var device: DeviceID

@@ -8,6 +8,8 @@ private struct MemoryDeviceRows: Sendable {
     var devices: [PairedDeviceRecord] = []
     var invites: [InviteRecord] = []
     var addresses: [AddressRecord] = []
+    /// The first that came first.
+    var parcels: [(record: ParcelRecord, recipients: Set<DeviceID>)] = []
     var writes: [ExactText: RememberedWrite] = [:]
     /// The names of remembered writes, the oldest first.
     var writeNames: [ExactText] = []
@@ -39,6 +41,43 @@ extension MemoryTransaction: NodeTransaction {
     package mutating func addresses() -> [AddressRecord] { self.rows.addresses }
 
     package mutating func setAddresses(_ addresses: [AddressRecord]) { self.update { $0.addresses = addresses } }
+
+    package mutating func addParcel(_ parcel: ParcelRecord, for recipients: [DeviceID]) {
+        guard !self.rows.parcels.contains(where: { $0.record.id == parcel.id }) else { return }
+        self.update { $0.parcels.append((parcel, Set(recipients))) }
+    }
+
+    package mutating func nextParcel(for device: DeviceID) -> [UInt8]? {
+        self.rows.parcels.first { $0.recipients.contains(device) }?.record.bytes
+    }
+
+    package mutating func removeParcel(_ id: Hash256, for device: DeviceID) {
+        self.update { rows in
+            for place in rows.parcels.indices where rows.parcels[place].record.id == id {
+                rows.parcels[place].recipients.remove(device)
+            }
+            rows.parcels.removeAll { $0.recipients.isEmpty }
+        }
+    }
+
+    package mutating func removeParcels(expiredAt time: WallTime) {
+        self.update { rows in rows.parcels.removeAll { $0.record.expiry <= time } }
+    }
+
+    package mutating func removeParcels(of user: UserID, beyond byteCount: Int) {
+        self.update { rows in
+            var rest = rows.parcels.filter { $0.record.user == user }.reduce(0) { $0 + $1.record.bytes.count }
+            rows.parcels.removeAll { parcel in
+                guard parcel.record.user == user, rest > byteCount else { return false }
+                rest -= parcel.record.bytes.count
+                return true
+            }
+        }
+    }
+
+    package mutating func parcelCounts() -> (count: Int, byteCount: Int) {
+        (self.rows.parcels.count, self.rows.parcels.reduce(0) { $0 + $1.record.bytes.count })
+    }
 
     package mutating func rememberedWrite(_ name: String) -> RememberedWrite? { self.rows.writes[ExactText(name)] }
 

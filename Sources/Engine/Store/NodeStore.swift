@@ -18,6 +18,19 @@ package protocol NodeTransaction: StoreTransaction {
     mutating func addresses() throws(StoreError) -> [AddressRecord]
     mutating func setAddresses(_ addresses: [AddressRecord]) throws(StoreError)
 
+    /// Keeps a parcel for its recipients, unless it is there already.
+    mutating func addParcel(_ parcel: ParcelRecord, for recipients: [DeviceID]) throws(StoreError)
+    /// The bytes of the parcel for a device that came first; nil if there is none.
+    mutating func nextParcel(for device: DeviceID) throws(StoreError) -> [UInt8]?
+    /// Says that a device has a parcel; it goes with its last recipient.
+    mutating func removeParcel(_ id: Hash256, for device: DeviceID) throws(StoreError)
+    /// Removes parcels that have expired by a time.
+    mutating func removeParcels(expiredAt time: WallTime) throws(StoreError)
+    /// Removes the parcels of a user that came first, until the rest has so few bytes.
+    mutating func removeParcels(of user: UserID, beyond byteCount: Int) throws(StoreError)
+    /// The number of parcels, and of their bytes.
+    mutating func parcelCounts() throws(StoreError) -> (count: Int, byteCount: Int)
+
     /// The write that a local caller named; nil if it was not done, or is forgotten.
     mutating func rememberedWrite(_ name: String) throws(StoreError) -> RememberedWrite?
     /// Remembers a write under a name that has none, and forgets old ones that are too many.

@@ -77,10 +77,21 @@ extension LocalTransaction {
                 if time == nil, circle != .roster, !local.plan.hasRoom(for: edit, before: 0) { continue }
                 report.cutChangeCount += remainder.cutChangeCount
                 try local.plan.append(edit, in: circle)
+                if circle == .roster { try local.replaceMembershipKey() }
             }
             report.stillRemoved = stillRemoved.map { local.name(of: $0) }.sorted()
             return report
         }
+    }
+
+    /// Gives those who stay another key to know each other by than those have who go.
+    mutating func replaceMembershipKey() throws(WriteRefusal) {
+        let roster = self.store.circles.index(of: .roster).flatMap { self.store.rights.rights(in: $0) }
+        guard let key = Bytes32(self.entropy.bytes(Bytes32.byteCount)) else {
+            preconditionFailure("32 bytes were drawn")
+        }
+        let number = (roster?.membershipKeyNumber ?? 0) + 1
+        try self.plan.append(.rights(.membershipKey(.init(number: number, key: key))), in: .roster)
     }
 
     /// Who writes each device's chains, by its certificates of the highest generation.

@@ -75,13 +75,14 @@ extension LocalTransaction {
         }
     }
 
-    /// Takes from somebody what this user hides on objects of a circle and shares with him.
+    /// Takes from somebody what is hidden on objects of a circle and shared with him: by this user, or, from himself,
+    /// by anybody.
     mutating func unshareHidden(in circle: Circle, with user: UserID) throws(WriteRefusal) {
         guard self.store.circles.hasBeside else { return }
         let own = self.plan.user
         let besides = (0..<UInt32(self.store.circles.count)).map { CircleIndex(rawValue: $0) }.filter { index in
             let beside = self.store.circles[index]
-            return beside.isBeside && beside.isOwned(by: own)
+            return beside.isBeside && (beside.isOwned(by: own) || user == own)
                 && self.standingGrants(in: beside).contains { $0.user == user }
         }
         guard !besides.isEmpty else { return }

@@ -89,10 +89,44 @@ extension LocalTransaction {
         }
     }
 
+    /// Gives up what others have given this user in an object that is shared: it shows here no more.
+    ///
+    /// - Throws: `WriteRefusal` if the object does not show, is not shared or is below one that is, or is this user's.
+    package mutating func leave(_ object: ObjectID) throws(WriteRefusal) {
+        try self.planning { local throws(WriteRefusal) in
+            guard try local.plan.isVisible(object, in: &local.state) else { throw .noSuchObject(object) }
+            let (circle, user) = (try local.plan.circle(of: object, in: &local.state), local.plan.user)
+            guard circle != local.plan.base else { throw .notShared(object) }
+            guard !circle.isOwned(by: user) else { throw .isOwner(object) }
+            if try local.plan.hasParent(object, in: circle, in: &local.state) { throw .partOfShare(object) }
+            try local.unshareHidden(in: circle, with: user)
+            try local.remove(user, from: Set(Role.allCases), in: circle)
+        }
+    }
+
+    /// Says what a user is called in the workspace, and whether somebody has made sure that it is he.
+    ///
+    /// In the roster the role of a writer stands for that: it has no objects that could be written.
+    package mutating func name(_ user: UserID, _ name: String, isVerified: Bool) throws(WriteRefusal) {
+        try self.planning { local throws(WriteRefusal) in
+            let role = isVerified ? Role.writer : .reader
+            let isSaid = local.standingGrants(in: .roster).contains { grant in
+                grant.user == user && grant.role == role && ExactText(grant.name) == ExactText(name)
+            }
+            if isSaid { return }
+            let despite = try WriteRefusal.from { () throws(StoreError) in
+                try local.store.removalsToOverride(of: user, in: .roster)
+            }
+            let grant = RightsStatement.Grant(to: user, role, despite: despite, name: name)
+            try local.plan.append(.rights(.grants(grant)), in: .roster)
+        }
+    }
+
     /// Takes a user out of the workspace: the roster lets him in no more.
     package mutating func dismiss(_ user: UserID) throws(WriteRefusal) {
         try self.planning { local throws(WriteRefusal) in
             try local.remove(user, from: Set(Role.allCases), in: .roster)
+            try local.replaceMembershipKey()
             // In what is this user's own, too: others may not have heard of it when they meet. What there is no room
             // for is said again right after this (`Node+Removals`).
             for number in 0..<UInt32(local.store.circles.count) {

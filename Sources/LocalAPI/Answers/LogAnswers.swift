@@ -138,6 +138,7 @@ package struct StoredOperation: SparseAnswer {
                 case .grants: "grant"
                 case .removes: "removal"
                 case .removesDevice: "device-removal"
+                case .membershipKey: "membership-key"
                 }
         case .restamp(let restamp):
             self.kind = "restamp"

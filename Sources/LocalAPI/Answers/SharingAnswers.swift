@@ -7,14 +7,31 @@ package struct PersonAnswer: Answer {
     package var name: String
     package var isYou: Bool
     package var isFounder: Bool
+    package var isVerified: Bool
 
     init(_ person: Person) {
         (self.id, self.name, self.isYou, self.isFounder) = (person.id, person.name, person.isYou, person.isFounder)
+        self.isVerified = person.isVerified
     }
 }
 
 package struct PersonList: Answer {
-    package var users: [PersonAnswer]
+    package var users: [Entry]
+
+    package struct Entry: Answer {
+        package var id: String
+        package var name: String
+        package var isYou: Bool
+        package var isFounder: Bool
+        package var isVerified: Bool
+        /// What to compare with the person; nil for whoever created the workspace.
+        package var words: String?
+
+        init(_ person: Person, words: String?) {
+            (self.id, self.name, self.isYou, self.isFounder) = (person.id, person.name, person.isYou, person.isFounder)
+            (self.isVerified, self.words) = (person.isVerified, words)
+        }
+    }
 }
 
 /// Who has access to an object.
@@ -69,6 +86,49 @@ package struct AccessAnswer: Answer {
 
 package struct AccessList: Answer {
     package var shares: [AccessAnswer]
+}
+
+/// What a person may do with an object, and why.
+package struct AccessExplanationAnswer: Answer {
+    package var user: PersonAnswer
+    package var read: Decision
+    package var write: Decision
+
+    package struct Decision: Answer {
+        package var allowed: Bool
+        package var reason: Word<Reason>
+        /// What was said that decides; nil if nothing was.
+        package var statement: Statement?
+
+        init(_ decision: AccessDecision) {
+            self.allowed = decision.isAllowed
+            self.reason = Word(rawValue: decision.reason.rawValue.replacing(" ", with: "_"))
+            self.statement = decision.statement.map { Statement($0) }
+        }
+    }
+
+    package struct Statement: Answer {
+        package var change: String
+        package var user: PersonAnswer
+        package var device: String
+        package var timeMs: Int64
+
+        init(_ statement: AccessDecision.Statement) {
+            (self.change, self.user) = (statement.change, PersonAnswer(statement.person))
+            (self.device, self.timeMs) = (statement.machine, statement.date.millisecondsSince1970)
+        }
+    }
+
+    package enum Reason: String, CaseIterable, Sendable {
+        case owner, granted, removed, hidden
+        case lessGranted = "less_granted"
+        case notGranted = "not_granted"
+    }
+
+    init(_ explanation: AccessExplanation) {
+        self.user = PersonAnswer(explanation.person)
+        (self.read, self.write) = (Decision(explanation.reading), Decision(explanation.writing))
+    }
 }
 
 /// An edit that counts nowhere.

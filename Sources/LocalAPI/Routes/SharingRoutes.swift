@@ -8,16 +8,27 @@ struct SharingRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/api/users") { _ in
-                PersonList(users: try await self.workspace.people().map { PersonAnswer($0) })
-            },
+            Route(.GET, "/api/users") { _ in try await self.people() },
             Route(.DELETE, "/api/users/{user}") { try await self.remove($0) },
+            Route(.PATCH, "/api/users/{user}") { try await self.rename($0) },
+            Route(.POST, "/api/users/{user}/verification") { try await self.verify($0) },
             Route(.GET, "/api/access") { _ in
                 AccessList(shares: try await self.workspace.shares().map { AccessAnswer($0, of: $0.shared) })
             },
             Route(.GET, "/api/objects/{id}/access") { request in
                 let object = try await self.object(request)
                 return AccessAnswer(try await self.workspace.access(to: object), of: object)
+            },
+            Route(.DELETE, "/api/objects/{id}/access") { request in
+                try await self.workspace.leave(try await self.object(request))
+                return Response.noContent
+            },
+            Route(.GET, "/api/objects/{id}/access/{user}", query: .only(["property"])) { request in
+                let property = try request.head.query.one("property")
+                let (object, person) = (try await self.object(request), request.parameters[1])
+                return AccessExplanationAnswer(
+                    try await self.workspace.explainAccess(to: object, property: property, of: person)
+                )
             },
             Route(.PUT, "/api/objects/{id}/access/{user}") { try await self.share($0) },
             Route(.DELETE, "/api/objects/{id}/access/{user}") { request in
@@ -58,6 +69,30 @@ struct SharingRoutes: Sendable {
         let change = try members.requiredText("change")
         try members.requireNoOthers()
         return AdoptionAnswer(adopted: try await self.workspace.adopt(change))
+    }
+
+    private func people() async throws -> PersonList {
+        var users: [PersonList.Entry] = []
+        for person in try await self.workspace.people() {
+            users.append(PersonList.Entry(person, words: try await self.workspace.comparisonWords(of: person.id)))
+        }
+        return PersonList(users: users)
+    }
+
+    private func rename(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.json(), of: "The body")
+        let name = try members.requiredText("name")
+        try members.requireNoOthers()
+        try await self.workspace.rename(person: request.parameters[0], to: name)
+        return .noContent
+    }
+
+    private func verify(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.json(), of: "The body")
+        let words = try members.requiredText("words")
+        try members.requireNoOthers()
+        try await self.workspace.verify(person: request.parameters[0], words: words)
+        return .noContent
     }
 
     private func remove(_ request: Request) async throws -> Response {

@@ -104,6 +104,38 @@ package struct CircleLog {
         }
     }
 
+    /// The answers to all questions, by what a store has settled once all runs have come, each in a transaction.
+    package func settledVerdicts<Store: ReplicaStore & ~Copyable>(
+        in order: [Int],
+        by store: inout Store
+    ) throws -> [Bool] {
+        var waiting = order
+        while !waiting.isEmpty {
+            var left: [Int] = []
+            for number in waiting {
+                let reception = try store.write { transaction throws(StoreError) in
+                    var merge = Merge(now: WallTime(milliseconds: 1_800_000_000_000), founder: WrittenCircle.owner)
+                    let reception = try merge.receive(self.runs[number], in: &transaction)
+                    try merge.finish(in: &transaction)
+                    return reception
+                }
+                if reception == .doesNotFit { left.append(number) }
+            }
+            waiting = left
+        }
+        return try store.read { transaction throws(StoreError) in
+            try self.questions.map { question throws(StoreError) in
+                let (replica, sequence) = self.places[question.change]
+                let hash = self.hashes[question.change]
+                guard let place = try transaction.place(of: replica, sequence: sequence, hash: hash) else {
+                    return false
+                }
+                let ends = transaction.rights.limits(of: place.segment) ?? RightEnds(all: .max)
+                return sequence <= ends.end(of: question.need)
+            }
+        }
+    }
+
     /// What decides about a change, and the number of the change that says it.
     package func reason(for need: RightNeed, in change: Int) throws -> (reason: RightReason, statement: Int?) {
         try self.reading(Array(self.runs.indices)) { rights, places, transaction throws(StoreError) in

@@ -62,6 +62,7 @@ extension NaiveHistory {
             return .removal(removal.user, Set(roles), heads: heads(removal.heads))
         case .removesDevice(let removal):
             return .deviceRemoval(removal.device, keep: Set(removal.keep), heads: heads(removal.heads))
+        case .membershipKey: return nil
         }
     }
 

@@ -152,7 +152,7 @@ extension Workspace {
                 try ExportText.write(under: root, in: &transaction) { bytes in try handle.write(contentsOf: bytes) }
                 try handle.synchronize()
             }
-            guard rename(temporary.path, file.path) == 0 else {
+            guard Glibc.rename(temporary.path, file.path) == 0 else {
                 throw PeerdError(
                     .storageFailed,
                     "\(file.path) cannot be replaced: \(SystemText.ofErrno()).",

@@ -5,11 +5,12 @@ internal import Persistence
 /// What one state of a store says of access.
 struct AccessReading {
     var state: WorkspaceState
-    private let people: People
-    private let rights: RightsTable
+    var transaction: SQLiteTransaction
+    let people: People
+    let rights: RightsTable
     /// The circles that their owners' machines say this user does not read any more.
     private let ended: Set<Circle>
-    private let identity: Workspace.Identity
+    let identity: Workspace.Identity
 
     init(_ identity: Workspace.Identity, _ transaction: SQLiteTransaction) throws {
         var transaction = transaction
@@ -19,6 +20,7 @@ struct AccessReading {
         var store: any StoreTransaction = transaction
         self.people = try People(founder: identity.founder, user: identity.user, in: &store)
         self.rights = try store.judgedRights(founder: identity.founder)
+        self.transaction = transaction
     }
 
     /// Who may do what with an object that shows.
@@ -75,17 +77,9 @@ struct AccessReading {
 
     /// What is given to others in a circle, by their names.
     private func access(in circle: CircleIndex) -> [PersonAccess] {
-        let owner = self.state.circles[circle].owner(founder: self.identity.founder)
-        var grants: [UserID: [RightsStatement.Grant]] = [:]
-        for (_, grant) in self.rights.rights(in: circle)?.standingGrants() ?? [] where grant.user != owner {
-            grants[grant.user, default: []].append(grant)
-        }
-        let access = grants.map { user, grants in
-            let role = grants.map(\.role).min() ?? .reader
-            let names = grants.filter { $0.role == role }.map(\.names)
-            let isLimited = role == .writer && !names.contains(nil)
-            let properties = isLimited ? Set(names.compactMap(\.self).joined()).sorted() : nil
-            return PersonAccess(person: self.people.person(user), role: AccessRole(role), properties: properties)
+        let standing = self.rights.rights(in: circle)?.standing ?? []
+        let access = standing.map { user, role, names in
+            PersonAccess(person: self.people.person(user), role: AccessRole(role), properties: names)
         }
         return access.sorted { ($0.person.name, $0.person.id) < ($1.person.name, $1.person.id) }
     }

@@ -5,12 +5,15 @@ internal import Persistence
 public struct Person: Identifiable, Hashable, Sendable, Codable {
     /// The id of the person, as hexadecimal text.
     public let id: String
-    /// What the person was called when invited; for whoever created the workspace the name of the first machine.
+    /// What whoever created the workspace calls the person; for himself, if he says nothing, the name of his first
+    /// machine.
     public let name: String
     /// Tells whether it is the user of this machine.
     public let isYou: Bool
     /// Tells whether the person created the workspace.
     public let isFounder: Bool
+    /// Tells whether whoever created the workspace has compared the words with the person; for himself always true.
+    public let isVerified: Bool
 }
 
 /// What somebody may do with an object that is shared, and with everything below it.
@@ -76,18 +79,25 @@ struct People {
     /// Those who were let in once and are not any more.
     private var former: [Person] = []
     private var users: [String: UserID] = [:]
+    private var verified: Set<UserID> = []
     private let founder: UserID
     private let user: UserID
 
     /// `user`: who uses this machine.
     init(founder: UserID, user: UserID, in store: inout any StoreTransaction) throws(StoreError) {
         (self.founder, self.user) = (founder, user)
-        // What somebody was called last counts.
+        // What somebody was called last counts, which is the same on all machines.
         var (names, formerNames): ([UserID: String], [UserID: String]) = ([:], [:])
         let rights = try store.judgedRights(founder: founder)
         if let roster = store.circles.index(of: .roster), let said = rights.rights(in: roster) {
             for grant in said.allGrants { formerNames[grant.user] = grant.name }
-            for (_, grant) in said.standingGrants() { names[grant.user] = grant.name }
+            var named: [(stamp: Stamp, grant: RightsStatement.Grant)] = []
+            for (place, grant) in said.standingGrants() {
+                named.append((try store.header(at: place.change)?.stamp ?? .zero, grant))
+                if grant.role <= .writer { self.verified.insert(grant.user) }
+            }
+            named.sort { ($0.stamp, $0.grant.name) < ($1.stamp, $1.grant.name) }
+            for (_, grant) in named { names[grant.user] = grant.name }
         }
         for user in formerNames.keys where names[user] == nil && user != founder && user != self.user {
             self.users[user.description] = user
@@ -112,7 +122,13 @@ struct People {
     }
 
     private func person(_ user: UserID, _ name: String) -> Person {
-        Person(id: user.description, name: name, isYou: user == self.user, isFounder: user == self.founder)
+        Person(
+            id: user.description,
+            name: name,
+            isYou: user == self.user,
+            isFounder: user == self.founder,
+            isVerified: user == self.founder || self.verified.contains(user)
+        )
     }
 
     /// The person with an id, also if nobody lets him in any more.

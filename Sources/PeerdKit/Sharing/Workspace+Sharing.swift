@@ -2,6 +2,16 @@ internal import CRDTCore
 internal import Engine
 internal import Persistence
 
+extension PeerdError {
+    fileprivate init(unverified person: Person) {
+        self.init(
+            .invalidArgument,
+            "Nobody has made sure that “\(person.name.prefix(80))” is who he is, so he cannot manage anything.",
+            advice: "Compare the four words with the person first."
+        )
+    }
+}
+
 extension Workspace {
     /// Returns the people of the workspace, by their names.
     ///
@@ -32,8 +42,8 @@ extension Workspace {
     ///     He creates, moves and deletes nothing then. Nil for everything.
     /// - Returns: who has access now.
     /// - Throws: ``PeerdError`` with `noSuchObject`, `noSuchPerson`, `invalidArgument` below an object that is shared
-    ///   by itself, for the role of the owner or with the owner, for properties that cannot be, `notPermitted`, or as
-    ///   ``write(_:)`` does.
+    ///   by itself, for the role of the owner or with the owner, for properties that cannot be, and for somebody who is
+    ///   to manage and is not verified, `notPermitted`, or as ``write(_:)`` does.
     @discardableResult
     public func share(
         _ object: ObjectID,
@@ -51,7 +61,9 @@ extension Workspace {
         if let properties { try Self.check(properties: properties, for: role) }
         let known = try await self.access(to: object)
         let step = { @Sendable (transaction: inout WriteTransaction) throws -> Bool in
-            let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
+            let people = try transaction.readingStore { store in try self.people(in: &store) }
+            let user = try people.user(person)
+            if role == .manager, !people.person(user).isVerified { throw PeerdError(unverified: people.person(user)) }
             guard known.people.first?.person.id != user.description else {
                 throw PeerdError(
                     .invalidArgument,
@@ -70,7 +82,7 @@ extension Workspace {
     /// Takes from a person what he may do with an object that is shared.
     ///
     /// What he was sent he keeps. His edits that are on this machine stay; what he writes from now on counts nowhere,
-    /// nor what he had written and not synced with this machine.
+    /// nor what he had written and not synced with this machine. For what you have yourself, see ``leave(_:)``.
     ///
     /// - Returns: who has access now.
     /// - Throws: ``PeerdError`` with `noSuchObject`, `noSuchPerson`, `invalidArgument` if the object is not shared
@@ -92,6 +104,19 @@ extension Workspace {
             try transaction.translating { local throws(WriteRefusal) in try local.unshare(object, with: user) }
         }
         return try await self.access(to: object)
+    }
+
+    /// Gives up what others have given you in an object that is shared: it shows on your machines no more.
+    ///
+    /// What you have written there stays. Whoever may give it can share it with you again; then it shows as before.
+    ///
+    /// - Throws: ``PeerdError`` with `noSuchObject`, `invalidArgument` if the object is not shared by itself or is
+    ///   yours, or as ``write(_:)`` does.
+    /// - Complexity: O(*n*) in the objects that are shared with you.
+    public func leave(_ object: ObjectID) async throws {
+        try await self.write { transaction in
+            try transaction.translating { local throws(WriteRefusal) in try local.leave(object) }
+        }
     }
 
     /// Removes a person from the workspace: his machines are refused from now on.

@@ -164,6 +164,7 @@ extension Schema {
         CREATE INDEX object_type ON object (type, id, circle) WHERE visible;
         CREATE INDEX object_changed ON object (changed);
         CREATE INDEX object_outside ON object (object) WHERE circle > 0;
+        CREATE INDEX object_top ON object (circle) WHERE circle > 0 AND parent IS NULL;
         CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
 
         -- State: the write in force of each property, the commit that changed it, and the number of writes. The
@@ -333,6 +334,23 @@ extension Schema {
             lapse INTEGER
         );
 
+        -- Parcels that are carried for devices that were not in reach of whoever packed them, until milliseconds since
+        -- 1970, and for whom; nobody here can open them.
+        CREATE TABLE parcel (
+            parcel INTEGER PRIMARY KEY AUTOINCREMENT,
+            id BLOB NOT NULL UNIQUE,
+            user BLOB NOT NULL,
+            expiry INTEGER NOT NULL,
+            byte_count INTEGER NOT NULL,
+            content BLOB NOT NULL
+        );
+        CREATE INDEX parcel_user ON parcel (user, parcel, byte_count);
+        CREATE TABLE parcel_recipient (
+            device BLOB NOT NULL,
+            parcel INTEGER NOT NULL,
+            PRIMARY KEY (device, parcel)
+        ) WITHOUT ROWID;
+
         -- Invites that are open, until milliseconds since 1970; with a name for another person.
         CREATE TABLE invite (
             invite INTEGER PRIMARY KEY,
@@ -378,14 +396,29 @@ extension Schema {
         );
         CREATE INDEX snapshot_object ON snapshot (object_id);
 
-        -- For sharing; nothing writes to it yet.
-        CREATE TABLE permissions (
-            id TEXT PRIMARY KEY,
-            object_id TEXT,
-            property_name TEXT,
-            user_id TEXT NOT NULL,
-            can_read INTEGER NOT NULL,
-            can_write INTEGER NOT NULL
-        ) WITHOUT ROWID;
+        -- State, for the views: what shows otherwise than its circle alone says. Either it shows elsewhere, where the
+        -- object with the number "place" stands; or its values show in the place of those of the object with the
+        -- number "beside", before what has a higher rank; or it does not show.
+        CREATE TABLE overlay (
+            object INTEGER PRIMARY KEY,
+            place INTEGER,
+            beside INTEGER,
+            rank INTEGER
+        );
+        CREATE INDEX overlay_beside ON overlay (beside) WHERE beside IS NOT NULL;
+        CREATE INDEX overlay_place ON overlay (place) WHERE place IS NOT NULL;
+
+        -- State, for the views: who may do what in a circle. It is about all that the owner has at the root (scope 0),
+        -- about what is at the root of the circle (1), or about properties that are hidden there (2). A property
+        -- is named for whom may write no others.
+        CREATE TABLE access (
+            access INTEGER PRIMARY KEY,
+            circle INTEGER NOT NULL,
+            scope INTEGER NOT NULL,
+            user BLOB NOT NULL,
+            can_write INTEGER NOT NULL,
+            property TEXT
+        );
+        CREATE INDEX access_circle ON access (scope, circle);
         """
 }

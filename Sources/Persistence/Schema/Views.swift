@@ -9,19 +9,40 @@ extension Schema {
         SELECT id, object_id, content, strftime('%Y-%m-%d %H:%M:%f', created_at / 1000.0, 'unixepoch')
         FROM snapshot;
 
+        -- What the user sees, put together from all circles: what shows where its circle says, and what is elsewhere.
         CREATE VIEW objects (id, type, kind, parent, owner, creator, created_at, updated_at) AS
         SELECT
             object.id, type.text, kind.text, parent.id, lower(hex(segment.user)), lower(hex(segment.user)),
             strftime('%Y-%m-%d %H:%M:%f', (object.created_stamp >> 16 & 281474976710655) / 1000.0, 'unixepoch'),
-            strftime('%Y-%m-%d %H:%M:%f', (object.updated >> 16 & 281474976710655) / 1000.0, 'unixepoch')
+            strftime('%Y-%m-%d %H:%M:%f', (max(object.updated, coalesce((
+                SELECT max(hidden.updated) FROM overlay JOIN object AS hidden ON hidden.object = overlay.object
+                WHERE overlay.beside = object.object
+            ), object.updated)) >> 16 & 281474976710655) / 1000.0, 'unixepoch')
         FROM object
         LEFT JOIN object AS parent ON parent.object = object.parent
         LEFT JOIN name AS type ON type.name = object.type
         LEFT JOIN name AS kind ON kind.name = object.kind
         LEFT JOIN segment ON segment.segment = object.created_segment
+        WHERE object.visible AND NOT EXISTS (SELECT * FROM overlay WHERE overlay.object = object.object)
+        UNION ALL
+        SELECT
+            object.id, type.text, kind.text, parent.id, lower(hex(segment.user)), lower(hex(segment.user)),
+            strftime('%Y-%m-%d %H:%M:%f', (object.created_stamp >> 16 & 281474976710655) / 1000.0, 'unixepoch'),
+            strftime('%Y-%m-%d %H:%M:%f', (max(object.updated, coalesce((
+                SELECT max(hidden.updated) FROM overlay JOIN object AS hidden ON hidden.object = overlay.object
+                WHERE overlay.beside = object.object
+            ), object.updated)) >> 16 & 281474976710655) / 1000.0, 'unixepoch')
+        FROM object
+        JOIN overlay ON overlay.object = object.object
+        JOIN object AS place ON place.object = overlay.place
+        LEFT JOIN object AS parent ON parent.object = place.parent
+        LEFT JOIN name AS type ON type.name = object.type
+        LEFT JOIN name AS kind ON kind.name = object.kind
+        LEFT JOIN segment ON segment.segment = object.created_segment
         WHERE object.visible;
 
-        -- A value that is not a number (kind -5, kept as bytes) has no counterpart in SQL and shows as NULL.
+        -- A value that is not a number (kind -5, kept as bytes) has no counterpart in SQL and shows as NULL. Null (kind
+        -- -1) stands for no value where a property is hidden.
         CREATE VIEW properties (id, object_id, name, value, version, updated_at) AS
         SELECT
             register.register, object.id, name.text,
@@ -41,7 +62,42 @@ extension Schema {
             AND register.register = (object.object << 32 | name.name)
         JOIN change ON change.segment = register.segment AND change.sequence = register.sequence
         JOIN operation ON operation.operation = change.operation + register.idx
-        WHERE object.visible AND register.conflict_count >= 0;
+        LEFT JOIN overlay ON overlay.object = object.object
+        WHERE object.visible AND register.conflict_count >= 0
+            AND (overlay.object IS NULL OR overlay.place IS NOT NULL
+                OR overlay.beside IS NOT NULL AND operation.kind <> -1)
+            AND NOT EXISTS (
+                SELECT * FROM overlay AS other
+                JOIN register AS hidden ON hidden.register = (other.object << 32 | register.name)
+                WHERE other.beside = coalesce(overlay.beside, object.object)
+                    AND other.rank < coalesce(overlay.rank, 4294967295) AND hidden.conflict_count >= 0
+            );
+
+        -- Who may do what, as far as it is known here: with all that somebody has for himself (no object), with an
+        -- object and what is below it, or with one property of it.
+        CREATE VIEW permissions (id, object_id, property_name, user_id, can_read, can_write) AS
+        SELECT CAST(access AS TEXT), CAST(NULL AS TEXT), property, lower(hex(user)), 1, can_write
+        FROM access WHERE scope = 0
+        UNION ALL
+        SELECT
+            CAST(access.access || ':' || object.object AS TEXT), object.id, access.property, lower(hex(access.user)), 1,
+            access.can_write
+        FROM object
+        JOIN access ON access.circle = object.circle AND access.scope = 1
+        WHERE object.circle > 0 AND object.parent IS NULL AND object.visible AND NOT EXISTS (
+            SELECT * FROM overlay WHERE overlay.object = object.object AND overlay.place IS NULL
+        )
+        UNION ALL
+        SELECT
+            CAST(access.access || ':' || register.register AS TEXT), object.id, name.text, lower(hex(access.user)), 1,
+            access.can_write
+        FROM object
+        JOIN access ON access.circle = object.circle AND access.scope = 2
+        JOIN overlay ON overlay.object = object.object AND overlay.beside IS NOT NULL
+        JOIN register ON register.object = object.object
+            AND register.register BETWEEN object.object << 32 AND object.object << 32 | 4294967294
+        JOIN name ON name.name = register.name
+        WHERE object.circle > 0 AND register.conflict_count >= 0;
 
         -- Every write: on side 0 the one in force, on side 1 the others, put in order once for each property. Of
         -- writes with one stamp, the order is that of replica, change, hash and place, which are the same on every

@@ -15,6 +15,8 @@ package final class SQLiteTransaction: NodeTransaction {
     let committed: CommittedSegments
     package var forks = ForkIndex()
     package var overlay = CircleOverlay()
+    /// What the views have of circles.
+    var circleRows = CircleRows()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
     /// The stamps that changes themselves have: of those that were appended, and the one that was asked for last.
@@ -68,6 +70,7 @@ package final class SQLiteTransaction: NodeTransaction {
     func prepareCommit() throws(StoreError) {
         try self.flush()
         try self.listUnplaced()
+        try self.writeCircles()
         try self.writeSegments()
     }
 
@@ -102,6 +105,7 @@ package final class SQLiteTransaction: NodeTransaction {
     /// `segments`: all of them with their contexts, if whoever committed has them.
     func reload(_ segments: SegmentTable?) throws(StoreError) {
         (self.hasRedacted, self.hasMissing) = (nil, nil)
+        self.circleRows = CircleRows()
         self.segments = segments ?? SegmentTable()
         self.forks = ForkIndex()
         if segments == nil { try self.loadSegments() } else { self.hasContexts = true }
@@ -122,6 +126,7 @@ package final class SQLiteTransaction: NodeTransaction {
         self.commits.rollback()
         self.forks = ForkIndex()
         self.overlay = CircleOverlay()
+        self.circleRows = CircleRows()
         self.identifiers.rollback()
     }
 

@@ -15,6 +15,7 @@ package struct Exploration: Sendable {
         case trees
         case existence
         case forks
+        case rights
         case crashes
         case cuts
     }

@@ -13,7 +13,8 @@ struct ExploreCommand: ParsableCommand {
             trees: four concurrent moves over three nodes, in every order of arrival. existence: what two replicas can \
             do to one object in a few steps, in every order of arrival. forks: what can be done on and after the \
             forks of a chain that forks, with fast clocks and restamps, in every order of arrival and across a \
-            clock that is set back. crashes: a process that ends at each store call of a commit. cuts: a connection \
+            clock that is set back. rights: three users of a circle and what they may do, with grants, removals and \
+            a fork. crashes: a process that ends at each store call of a commit. cuts: a connection \
             that breaks after each byte of a handshake and of a short sync.
 
             Exit codes: 0 nothing found, 1 a property did not hold, 64 the command line is not understood.
@@ -32,7 +33,12 @@ struct ExploreCommand: ParsableCommand {
         help: ArgumentHelp("One case alone, as a finding names it; needs --only.", valueName: "name")
     )
     var caseName: String?
-    @Option(help: ArgumentHelp("Only each so many-th history of forks, and cut of a connection.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Only each so many-th history of forks and cut of a connection, and of circles still fewer.",
+            valueName: "n"
+        )
+    )
     var every = 1
     @Flag(help: "Print what was found as JSON.")
     var json = false
@@ -105,10 +111,15 @@ extension Exploration.Scope {
         case .trees: TreeSearch.run(advance)
         case .existence: ExistenceSearch.run(advance)
         case .forks: ForkSearch.run(stride: stride, advance)
+        // Of these there are many more.
+        case .rights: RightsSearch.run(stride: stride == 1 ? 1 : stride * Self.rightsFactor, advance)
         case .crashes: CrashSearch.run(advance)
         case .cuts: CutSearch.run(stride: stride, advance)
         }
     }
+
+    /// So many times fewer circles are tried, if not all are.
+    private static let rightsFactor = 50
 
     /// Tries one case.
     func replay(_ name: String) throws -> Exploration {
@@ -116,6 +127,7 @@ extension Exploration.Scope {
         case .trees: try TreeCase.replay(name)
         case .existence: try ExistenceSearch.replay(name)
         case .forks: try ForkSearch.replay(name)
+        case .rights: try RightsSearch.replay(name)
         case .crashes: try CrashSearch.replay(name)
         case .cuts: try CutSearch.replay(name)
         }

@@ -49,6 +49,10 @@ extension Message {
                 circles.append(try Circle(decoding: &reader))
             }
             self = .ended(circles)
+        case .parcel:
+            self = .parcel(try Parcel(decoding: body))
+            return
+        case .parcelTaken: self = .parcelTaken(Hash256(bytes: try reader.bytes32()))
         case .ping: self = .ping(try reader.wallTime())
         case .pong: self = .pong(try reader.wallTime())
         }

@@ -30,6 +30,8 @@ extension Message {
         case .sums: .sums
         case .objects: .objects
         case .ended: .ended
+        case .parcel: .parcel
+        case .parcelTaken: .parcelTaken
         case .ping: .ping
         case .pong: .pong
         }
@@ -79,6 +81,8 @@ extension Message {
                 bytes.appendBigEndian(object.digest)
             }
         case .credit(let number): bytes.appendVarint(number)
+        case .parcel(let parcel): bytes += parcel.encoded()
+        case .parcelTaken(let id): id.bytes.append(to: &bytes)
         case .ping(let time), .pong(let time): bytes.appendVarint(time?.milliseconds ?? 0)
         case .eagerness(let flag): bytes.append(flag ? 1 : 0)
         case .probe(let probe):

@@ -37,6 +37,10 @@ package enum Message: Hashable, Sendable {
     /// The circles of the sender's user that the receiver's user was given something in and does not read any more, as
     /// far as the sender knows; they replace those of an earlier message.
     case ended([Circle])
+    /// Changes for other devices than the receiver, which is to carry them, or for the receiver.
+    case parcel(Parcel)
+    /// The receiver of a parcel has it, or has no use for it; the next one may come.
+    case parcelTaken(Hash256)
     /// The sender's wall clock; nil if it does not know the time (`Hello.wallTime`).
     case ping(WallTime?)
     case pong(WallTime?)

@@ -21,6 +21,8 @@ package enum MessageKind: UInt8, CaseIterable {
     case sums = 17
     case objects = 18
     case ended = 19
+    case parcel = 20
+    case parcelTaken = 21
 }
 
 /// Every size and count of messages, by name.
@@ -69,6 +71,8 @@ package enum MessageLimits {
         case .eagerness: 1
         case .probe: 8 << 10
         case .state: 2 * Bytes32.byteCount
+        case .parcel: ParcelLimits.byteCountMax
+        case .parcelTaken: Bytes32.byteCount
         case .sums: Bytes32.byteCount + 8 * SettledDigest.groupCount
         case .objects:
             Bytes32.byteCount + 1 + 2 * self.listedGroupCountMax + 2

@@ -11,6 +11,11 @@ package struct SendWindow: Hashable, Sendable {
 
     package init() {}
 
+    /// One of a size, as that of a peer which has acknowledged much.
+    init(byteCount: Int) {
+        self.acknowledged = max(0, byteCount - TransferLimits.windowByteCountFirst) * TransferLimits.windowGrowthDivisor
+    }
+
     package var byteCount: Int {
         let grown = TransferLimits.windowByteCountFirst + self.acknowledged / TransferLimits.windowGrowthDivisor
         return min(grown, TransferLimits.windowByteCountMax)

@@ -47,7 +47,7 @@ package struct SyncSession: Sendable {
     /// How far along each of our segments the peer is known to have stored.
     var held = SeenSegments()
     /// How far along each of our segments we have sent, or the peer holds.
-    var sent = SeenSegments()
+    package internal(set) var sent = SeenSegments()
     /// The chains of which the peer holds what we do not.
     var chains: [ReplicaID: ChainProgress] = [:]
     /// How many entries of the peer they keep.
@@ -79,6 +79,21 @@ package struct SyncSession: Sendable {
         self.cryptography = cryptography
     }
 
+    /// What would be sent to a device that is not there, of which it is known what it has stored.
+    ///
+    /// `byteCount`: how much may be sent.
+    package init(
+        toward held: SeenSegments,
+        within scope: CircleScope,
+        byteCount: Int,
+        _ cryptography: SodiumCryptography
+    ) {
+        self.init(isDialled: false, cryptography)
+        (self.held, self.sent, self.scope) = (held, held, scope)
+        self.window = SendWindow(byteCount: byteCount)
+        (self.phase, self.saidCaughtUp) = (.streaming, true)
+    }
+
     /// The fingerprint for our hello.
     ///
     /// `isKnown`: whether it is known who the peer is, and so what it reads.
@@ -105,7 +120,7 @@ package struct SyncSession: Sendable {
         }
         guard self.phase != .awaitingHello else { return self.violation("a message before the hello") }
         switch message {
-        case .hello, .run, .state, .sums, .objects, .ended: return []
+        case .hello, .run, .state, .sums, .objects, .ended, .parcel, .parcelTaken: return []
         case .welcome: return self.violation("a welcome to a device that did not ask for one")
         case .join: return self.violation("a request to join by a device that has joined")
         case .member: return self.violation("an introduction after the hello")

@@ -61,6 +61,9 @@ struct JoinCommand: AsyncParsableCommand {
         if !self.options.isJSON {
             let output = CommandOutput(isJSON: false, hasEffect: true)
             try output.line("Joined the workspace through \(address); this machine is \"\(name)\".")
+            if invite.workspace != nil, let words = try Workspace.comparisonWords(paths) {
+                try output.line("Read these words to whoever invited you, who sees the same ones: \(words)")
+            }
             try output.end()
         }
         try await self.options.work(mayWrite: true) { workplace in

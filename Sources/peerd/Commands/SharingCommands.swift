@@ -161,35 +161,102 @@ struct AccessCommand: AsyncParsableCommand {
     func run() async throws { try await self.options.work { try await $0.showAccess(to: self.id) } }
 }
 
-struct UsersCommand: AsyncParsableCommand {
+struct LeaveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        verb: "users",
-        abstract: "List the people of the workspace; remove one.",
+        verb: "leave",
+        abstract: "Give up an object that somebody shares with you: it shows on your machines no more.",
         discussion: """
-            "peerd users remove NAME" ends the sessions of all machines of that person, and refuses them from now on. \
-            What they were sent they keep, and what they have written stays. Only whoever created the workspace can do \
-            that.
+            What you have written there stays with the others. Whoever may share the object can share it with you \
+            again; then it shows as before.
+            """,
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: TimelineOptions
+
+    @Argument(help: "The id of the object, or the first 4 or more digits of it.")
+    var id: String
+
+    func run() async throws { try await self.options.work(mayWrite: true) { try await $0.leave(self.id) } }
+}
+
+struct WhyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "why",
+        abstract: "Show whether a person may read and write an object, and what decides about it.",
+        discussion: """
+            Without the name of a property it is about everything that can be done with the object. "peerd rejected" \
+            says of what was written why it does not count.
             """,
         exitCodes: ExitStatus.commonWithObject
     )
 
     @OptionGroup var options: DataOptions
 
-    @Argument(help: "remove, to take a person out of the workspace.")
+    @Argument(help: "The id of the object, or the first 4 or more digits of it.")
+    var id: String
+
+    @Argument(help: "The name of a property, and then of the person; or the person alone, by name or id.")
+    var names: [String]
+
+    func run() async throws {
+        guard let person = self.names.last, self.names.count <= 2 else {
+            throw CommandFailure(.usage, "This is not understood; write \"peerd why ID [PROPERTY] NAME\".")
+        }
+        let property = self.names.count == 2 ? self.names[0] : nil
+        try await self.options.work { try await $0.why(self.id, property, of: person) }
+    }
+}
+
+struct UsersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "users",
+        abstract: "List the people of the workspace; verify, rename or remove one.",
+        discussion: """
+            Behind the name of a person come four words until he is verified: he sees the same ones, in this list and \
+            when he joins. Let him read them to you, by telephone or face to face, and run "peerd users verify NAME" \
+            with them: nobody else has used the invite then. Who is not verified can manage nothing.
+
+            "peerd users rename NAME NEW" calls a person something else.
+
+            "peerd users remove NAME" ends the sessions of all machines of that person, and refuses them from now on. \
+            What they were sent they keep, and what they have written stays. Only whoever created the workspace can do \
+            these three.
+            """,
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "verify, after the words were compared; rename; or remove, to take a person out of the workspace.")
     var action: String?
 
     @Argument(help: "The name of the person, or the first 4 or more digits of his id.")
     var person: String?
 
+    @Argument(help: "With verify the four words that the person sees, with rename the new name.")
+    var words: [String] = []
+
     func run() async throws {
         guard let action else { return try await self.options.work { try await $0.users() } }
-        guard action == "remove", let person, !person.isEmpty else {
+        let person = self.person ?? ""
+        switch (action, self.words.isEmpty) {
+        case ("remove", true) where !person.isEmpty:
+            try await self.options.work(mayWrite: true) { try await $0.removeUser(person) }
+        case ("rename", false) where !person.isEmpty && self.words.count == 1:
+            try await self.options.work(mayWrite: true) { try await $0.rename(user: person, to: self.words[0]) }
+        case ("verify", false) where !person.isEmpty:
+            let words = self.words.joined(separator: " ")
+            try await self.options.work(mayWrite: true) { try await $0.verify(user: person, words: words) }
+        default:
             throw CommandFailure(
                 .usage,
-                "This is not understood; write \"peerd users\" or \"peerd users remove NAME\"."
+                """
+                This is not understood; write "peerd users", "peerd users verify NAME WORD WORD WORD WORD", \
+                "peerd users rename NAME NEW" or "peerd users remove NAME".
+                """
             )
         }
-        try await self.options.work(mayWrite: true) { try await $0.removeUser(person) }
     }
 }
 

@@ -54,6 +54,22 @@ extension Workplace {
         try self.show(try await self.caller.answer(request))
     }
 
+    func leave(_ object: String) async throws {
+        try await self.requireMainTimeline("leave")
+        let id = try ObjectArgument.checked(object)
+        try await self.caller.send(APIRequest(.delete, "api", "objects", id, "access"))
+        if !self.output.isJSON { try self.output.line("Left \(id.prefix(8)); it shows on your machines no more.") }
+    }
+
+    func why(_ object: String, _ property: String?, of person: String) async throws {
+        let id = try ObjectArgument.checked(object)
+        let request = APIRequest(.get, "api", "objects", id, "access", person, query: [("property", property)])
+        let answer: AccessExplanationAnswer = try await self.caller.answer(request)
+        if self.output.isJSON { return try self.output.json(answer) }
+        try self.output.line(answer.read.text("read", answer.user))
+        try self.output.line(answer.write.text("write", answer.user))
+    }
+
     func showAccess(to object: String?) async throws {
         guard let object else { return try await self.showShares() }
         let id = try ObjectArgument.checked(object)
@@ -98,7 +114,25 @@ extension Workplace {
     func users() async throws {
         let list: PersonList = try await self.caller.answer(APIRequest(.get, "api", "users"))
         if self.output.isJSON { return try self.output.json(list.users) }
-        try self.output.table(list.users.map { [$0.text, $0.isFounder ? "created the workspace" : "", $0.id] })
+        try self.output.table(
+            list.users.map { user in
+                let isKnown = user.isVerified || user.words == nil
+                let state =
+                    user.isFounder ? "created the workspace" : isKnown ? "verified" : "unverified: \(user.words ?? "")"
+                return [user.isYou ? "\(user.name) (you)" : user.name, state, user.id]
+            }
+        )
+    }
+
+    func rename(user: String, to name: String) async throws {
+        try await self.caller.send(APIRequest(.patch, "api", "users", user, body: ["name": .string(name)]))
+        if !self.output.isJSON { try self.output.line("\(user) is called \(name) now.") }
+    }
+
+    func verify(user: String, words: String) async throws {
+        let body: [ExactText: JSON?] = ["words": .string(words)]
+        try await self.caller.send(APIRequest(.post, "api", "users", user, "verification", body: body))
+        if !self.output.isJSON { try self.output.line("\(user) is verified.") }
     }
 
     func removeUser(_ person: String) async throws {
@@ -168,6 +202,27 @@ extension AccessAnswer.Entry {
     fileprivate var text: String {
         let role = self.role.known?.rawValue ?? "?"
         return self.properties.map { "\(role) \($0.joined(separator: ", "))" } ?? role
+    }
+}
+
+extension AccessExplanationAnswer.Decision {
+    /// A sentence for people.
+    fileprivate func text(_ what: String, _ user: PersonAnswer) -> String {
+        let may = "\(user.text) \(self.allowed ? "may" : "may not") \(what) it"
+        let why =
+            switch self.reason.known {
+            case .owner: "as the owner"
+            case .granted: "it was given"
+            case .removed: "it was taken away"
+            case .lessGranted: "less was given"
+            case .hidden: "the property is hidden"
+            case .notGranted, nil: "nobody has given it"
+            }
+        guard let statement else { return "\(may): \(why)." }
+        let parts = statement.change.split(separator: ":")
+        let change = "\(parts.first?.prefix(8) ?? ""):\(parts.last ?? "")"
+        let time = PlainText.time(statement.timeMs)
+        return "\(may): \(why) by \(statement.user.text) on \(statement.device), \(time) [\(change)]."
     }
 }
 
