@@ -52,6 +52,13 @@ def test_a_stolen_machine_is_refused_and_what_it_writes_counts_nowhere(machines)
     wait_until(lambda: titles(laptop) == titles(tablet) == {"by the phone"}, 30.0, "the edit is everywhere")
     phone.stop()
     phone.run("set", note, "title=by the thief")
+    # The list of machines tells which may be removed here, and what has joined through what.
+    ids = {peer["name"]: peer["device"] for peer in tablet.json("peers") + laptop.json("peers")}
+    seen = {peer["name"]: (peer["removable"], peer["joined_through"]) for peer in laptop.json("peers")}
+    through_phone = [ids["phone"], ids["laptop"]]
+    check(seen == {"phone": (True, through_phone[1:]), "tablet": (True, through_phone)}, f"{seen}")
+    check(not any(peer["removable"] for peer in tablet.json("peers")), f"{tablet.json('peers')}")
+    check(len({peer["user"] for peer in tablet.json("peers") + laptop.json("peers")}) == 1, "all are of one person")
     # Nothing is removed by mistake.
     laptop.refused(USAGE, "peers", "remove", "phone", mentions=["“tablet”"])
     laptop.refused(USAGE, "peers", "remove", "laptop", mentions=["cannot remove itself"])

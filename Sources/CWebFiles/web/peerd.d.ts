@@ -85,6 +85,12 @@ export interface Traffic {
 export interface Peer {
   readonly device: string | null;
   readonly name: string | null;
+  /** The person whose machine it is, by its id; null while that is not known here. */
+  readonly user: string | null;
+  /** The machines through which it has joined, the nearest first. */
+  readonly joined_through: readonly string[];
+  /** Whether this machine may remove it. */
+  readonly removable: boolean;
   readonly connected: boolean;
   readonly address: string | null;
   readonly last_seen_ms: number | null;

@@ -74,6 +74,9 @@ extension Node where Store: ~Copyable {
         return PeerStatus(
             device: entry.device,
             name: entry.shownName,
+            user: entry.author.user,
+            certifiers: Array(entry.certifiers),
+            isRemovable: self.replica.author.author?.removes(entry.author, founder: self.identity.founder) ?? false,
             isConnected: latest != nil,
             address: reached ?? entry.addresses.first ?? entry.heardAddresses.first,
             lastSeen: entry.lastSeen,
@@ -145,17 +148,35 @@ extension NodeStatus {
                 names[device] = introduction.deviceName
             }
         }
+        let (authors, own) = (transaction.authors, ChainAuthor(identity.introduction(nonce: Bytes16(high: 0, low: 0))))
+        let founder = identity.founder
         self.init(
             workspace: identity.workspace,
             device: identity.device,
             deviceName: identity.name,
             user: identity.user,
             frontier: view.frontier.entries,
-            peers: names.sorted { $0.key < $1.key }.map { PeerStatus(device: $0.key, name: $0.value) },
+            peers: names.sorted { $0.key < $1.key }.map { device, name in
+                let author = authors[device]
+                return PeerStatus(
+                    device: device,
+                    name: name,
+                    user: author?.user,
+                    certifiers: author.map { Array($0.line.dropFirst()) } ?? [],
+                    isRemovable: author.flatMap { own?.removes($0, founder: founder) } ?? false
+                )
+            },
             waits: view.waits,
             forks: view.forks,
             waitingErasures: view.waitingErasures
         )
+    }
+}
+
+extension ChainAuthor {
+    /// Whether a removal of another device by this one counts, as far as one can say without its circles.
+    fileprivate func removes(_ other: ChainAuthor, founder: UserID) -> Bool {
+        self.standsAbove(other) || self.user == founder && self.user != other.user
     }
 }
 

@@ -35,6 +35,13 @@ package struct NodeStatus: Hashable, Sendable {
 package struct PeerStatus: Hashable, Sendable {
     package var device: DeviceID
     package var name: String
+    /// Whose it is; nil if that is not known here.
+    package var user: UserID?
+    /// The devices through which it has joined, the nearest first.
+    package var certifiers: [DeviceID] = []
+    /// Whether this machine may remove it: it stands above it, or its user founded the workspace and the device is
+    /// another's.
+    package var isRemovable = false
     package var isConnected = false
     /// Where it can be reached; nil if it dials, and cannot be dialled.
     package var address: NetworkAddress?

@@ -5,6 +5,12 @@ internal import PeerdKit
 package struct PeerAnswer: Answer {
     package var device: String
     package var name: String
+    /// Whose it is; nil if that is not known here.
+    package var user: String?
+    /// The machines through which it has joined, the nearest first.
+    package var joinedThrough: [String]
+    /// Whether this machine may remove it.
+    package var removable: Bool
     package var connected: Bool
     package var address: String?
     package var lastSeenMs: Int64?
@@ -29,6 +35,8 @@ package struct PeerAnswer: Answer {
 
     init(_ status: PeerStatus) {
         (self.device, self.name) = (status.device.description, status.name)
+        (self.user, self.joinedThrough) = (status.user?.description, status.certifiers.map(\.description))
+        self.removable = status.isRemovable
         (self.connected, self.address) = (status.isConnected, status.address?.description)
         self.lastSeenMs = status.lastSeen.map { Int64(clamping: $0.milliseconds) }
         self.clockAheadMs = status.clockAheadMilliseconds
