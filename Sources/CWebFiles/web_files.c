@@ -72,6 +72,18 @@ static const unsigned char dashboard_peers_js[] = {
 static const unsigned char dashboard_properties_js[] = {
 #embed "web/dashboard/properties.js"
 };
+static const unsigned char dashboard_rejected_css[] = {
+#embed "web/dashboard/rejected.css"
+};
+static const unsigned char dashboard_rejected_js[] = {
+#embed "web/dashboard/rejected.js"
+};
+static const unsigned char dashboard_removal_css[] = {
+#embed "web/dashboard/removal.css"
+};
+static const unsigned char dashboard_removal_js[] = {
+#embed "web/dashboard/removal.js"
+};
 static const unsigned char dashboard_scrubber_js[] = {
 #embed "web/dashboard/scrubber.js"
 };
@@ -145,6 +157,10 @@ static const struct web_file web_files[] = {
     {"/dashboard/past.js", "text/javascript; charset=utf-8", dashboard_past_js, sizeof(dashboard_past_js)},
     {"/dashboard/peers.js", "text/javascript; charset=utf-8", dashboard_peers_js, sizeof(dashboard_peers_js)},
     {"/dashboard/properties.js", "text/javascript; charset=utf-8", dashboard_properties_js, sizeof(dashboard_properties_js)},
+    {"/dashboard/rejected.css", "text/css; charset=utf-8", dashboard_rejected_css, sizeof(dashboard_rejected_css)},
+    {"/dashboard/rejected.js", "text/javascript; charset=utf-8", dashboard_rejected_js, sizeof(dashboard_rejected_js)},
+    {"/dashboard/removal.css", "text/css; charset=utf-8", dashboard_removal_css, sizeof(dashboard_removal_css)},
+    {"/dashboard/removal.js", "text/javascript; charset=utf-8", dashboard_removal_js, sizeof(dashboard_removal_js)},
     {"/dashboard/scrubber.js", "text/javascript; charset=utf-8", dashboard_scrubber_js, sizeof(dashboard_scrubber_js)},
     {"/dashboard/session.js", "text/javascript; charset=utf-8", dashboard_session_js, sizeof(dashboard_session_js)},
     {"/dashboard/sides.js", "text/javascript; charset=utf-8", dashboard_sides_js, sizeof(dashboard_sides_js)},

@@ -525,6 +525,35 @@ test("lists, makes, compares, merges and deletes branches by requests with JSON"
   ]);
 });
 
+test("shares, hides and adopts by requests with JSON", async () => {
+  const workspace = await online();
+  const asked = recorded({ users: [{ id: "ab" }], shares: [{ object: "77aa" }], edits: [], adopted: 2 });
+  assert.deepEqual(await workspace.users(), [{ id: "ab" }]);
+  assert.deepEqual(await workspace.shares(), [{ object: "77aa" }]);
+  await workspace.access("77aa");
+  await workspace.share("77aa", "ann & bob");
+  await workspace.share("77aa", "ann", "write", { only: ["done"] });
+  await workspace.share("77aa", "ann", "read", { property: "a/b" });
+  await workspace.unshare("77aa", "ann");
+  await workspace.unshare("77aa", "ann", { property: "a/b" });
+  await workspace.hide("77aa", "salary");
+  await workspace.unhide("77aa", "salary");
+  await workspace.rejected();
+  await workspace.rejected({ user: "ann", limit: 2, after: "0-1" });
+  assert.equal((await workspace.adopt("5b1f:17")).adopted, 2);
+  assert.deepEqual(asked, [
+    ["GET", "/api/users", undefined], ["GET", "/api/access", undefined], ["GET", "/api/objects/77aa/access", undefined],
+    ["PUT", "/api/objects/77aa/access/ann & bob", { role: "read" }],
+    ["PUT", "/api/objects/77aa/access/ann", { role: "write", properties: ["done"] }],
+    ["PUT", "/api/objects/77aa/hidden/a/b/access/ann", { role: "read" }],
+    ["DELETE", "/api/objects/77aa/access/ann", undefined],
+    ["DELETE", "/api/objects/77aa/hidden/a/b/access/ann", undefined],
+    ["PUT", "/api/objects/77aa/hidden/salary", undefined], ["DELETE", "/api/objects/77aa/hidden/salary", undefined],
+    ["GET", "/api/rejected", undefined], ["GET", "/api/rejected?user=ann&limit=2&after=0-1", undefined],
+    ["POST", "/api/adopt", { change: "5b1f:17" }],
+  ]);
+});
+
 test("a write on a branch is sent again under its id while the daemon is away", async () => {
   const workspace = await online();
   const sent = [];

@@ -275,6 +275,45 @@ export interface Branch extends Past {
   delete(options?: { discard?: boolean }): Promise<{ readonly remains: BranchInfo | null }>;
 }
 
+/** A person in the workspace. */
+export interface User {
+  readonly id: string;
+  readonly name: string;
+  readonly is_you: boolean;
+  readonly is_founder: boolean;
+}
+
+export type Role = "read" | "write" | "manage";
+
+export interface AccessEntry {
+  readonly user: User;
+  readonly role: Role | "owner";
+  /** The only properties that the person may set; null for all. */
+  readonly properties: readonly string[] | null;
+}
+
+/** Who may do what with an object. */
+export interface Access {
+  readonly object: ID;
+  /** The object that is shared: itself, or one above it; null if only the owner has access. */
+  readonly shared: ID | null;
+  readonly access: readonly AccessEntry[];
+  readonly hidden: readonly { readonly name: string; readonly access: readonly AccessEntry[] }[];
+  /** Who has a copy that does not change with it: two machines moved or shared it at once. */
+  readonly copies: readonly AccessEntry[];
+  /** It is not shared with this user any more: what is here stays, and nothing comes. */
+  readonly has_ended: boolean;
+}
+
+/** An edit that counts nowhere, because its author had no right to make it. */
+export interface RejectedEdit {
+  readonly edit: LogEntry;
+  /** The transaction that it belongs to: what `adopt` takes. */
+  readonly change: string;
+  readonly user: User;
+  readonly reason: "removed" | "machine_removed" | "less_granted" | "not_granted";
+}
+
 export interface SyncReport {
   readonly pushed: number;
   readonly pulled: number;
@@ -416,6 +455,24 @@ export interface Workspace {
   createBranch(name: string, options?: { parent?: string; at?: Moment | Date }): Promise<BranchInfo>;
   /** A branch by its id or name. */
   branch(id: string): Branch;
+  users(): Promise<User[]>;
+  access(id: ID): Promise<Access>;
+  /** Of each object that is shared, who may do what. */
+  shares(): Promise<Access[]>;
+  /**
+   * Lets a person, by name or id, do something with an object and all below it; by default read it. `only`: with
+   * "write", the only properties to set. `property`: it is about that hidden property, which is read or written.
+   */
+  share(id: ID, user: string, role?: Role, options?: { only?: string[]; property?: string }): Promise<Access>;
+  unshare(id: ID, user: string, options?: { property?: string }): Promise<Access>;
+  /** Keeps a property of an object of one's own from all others who read it. */
+  hide(id: ID, property: string): Promise<Access>;
+  unhide(id: ID, property: string): Promise<Access>;
+  rejected(
+    page?: { user?: string; after?: string | null; limit?: number },
+  ): Promise<{ edits: RejectedEdit[]; next: string | null }>;
+  /** Makes edits of one's own of what was rejected of a transaction, as far as it still can be done. */
+  adopt(change: string): Promise<{ readonly adopted: number }>;
   sync(options?: { timeoutMs?: number }): Promise<SyncReport>;
   fetch(
     path: string,

@@ -449,6 +449,44 @@ class Workspace {
    */
   branch(id) { return new Branch(this, id); }
 
+  /** The people of the workspace: `{ id, name, is_you, is_founder }`. */
+  async users() { return (await this.fetch("/api/users")).users; }
+
+  /** Who may do what with an object, and what is hidden of it: `{ object, shared, access, hidden, copies, has_ended }`. */
+  access(id) { return this.fetch(`${objectPath(id)}/access`); }
+
+  /** The same of each object that is shared. */
+  async shares() { return (await this.fetch("/api/access")).shares; }
+
+  /**
+   * Lets a person, by name or id, "read", "write" or "manage" an object with all that is below it; resolves with who
+   * has access then.
+   *
+   * `only`: with "write", the properties that the person may set, and nothing else. `property`: it is about that hidden
+   * property of the object, which the person reads already.
+   */
+  share(id, user, role = "read", { only, property } = {}) {
+    return this.fetch(accessPath(id, user, property), { method: "PUT", json: compact({ role, properties: only }) });
+  }
+
+  /** Takes from a person what he may do with an object, or with a hidden `property` of it. He keeps what he was sent. */
+  unshare(id, user, { property } = {}) { return this.fetch(accessPath(id, user, property), { method: "DELETE" }); }
+
+  /** Keeps a property of an object of one's own from all others who read the object. What was sent before they keep. */
+  hide(id, property) { return this.fetch(hiddenPath(id, property), { method: "PUT" }); }
+
+  /** Shows a property again to all who read its object. */
+  unhide(id, property) { return this.fetch(hiddenPath(id, property), { method: "DELETE" }); }
+
+  /**
+   * A page of edits that count nowhere, because their authors had no right to make them: `{ edits, next }`; pass `next`
+   * as `after`. `user`: only what this person wrote.
+   */
+  rejected({ user, limit, after } = {}) { return this.fetch(`/api/rejected${search({ user, limit, after })}`); }
+
+  /** Makes edits of one's own of what was rejected of a transaction (`change` of any of its edits): `{ adopted }`. */
+  adopt(change) { return this.fetch("/api/adopt", { method: "POST", json: { change } }); }
+
   /** Syncs with the peers now, and reports when that has ended. */
   sync({ timeoutMs = 30_000 } = {}) {
     return this.fetch("/api/sync", { method: "POST", json: { timeout_ms: timeoutMs } });
@@ -922,6 +960,9 @@ function problemOf(response, text) {
 const compact = members => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 const momentText = moment => (moment instanceof Date ? moment.toISOString() : String(moment));
 const objectPath = id => `/api/objects/${encodeURIComponent(id)}`;
+const hiddenPath = (id, property) => `${objectPath(id)}/hidden/${encodeURIComponent(property)}`;
+const accessPath = (id, user, property) =>
+  `${property === undefined ? objectPath(id) : hiddenPath(id, property)}/access/${encodeURIComponent(user)}`;
 
 /** `parameters`: an object, or pairs if a name comes more than once. */
 function search(parameters) {

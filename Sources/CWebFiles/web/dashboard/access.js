@@ -33,7 +33,7 @@ export class AccessCard {
   async #read() {
     const id = this.#id;
     if (id === null) return;
-    const { users } = await workspace.fetch("/api/users");
+    const users = await workspace.users();
     const others = users.filter(user => !user.is_you);
     // With nobody else in the workspace there is nothing to say.
     const report = others.length === 0 ? null : await this.#access(id);
@@ -44,7 +44,7 @@ export class AccessCard {
 
   /** Null if the object is gone meanwhile, which its pane says. */
   #access(id) {
-    return workspace.fetch(`/api/objects/${id}/access`).catch(problem => {
+    return workspace.access(id).catch(problem => {
       if (problem.code === "no-such-object") return null;
       throw problem;
     });
@@ -87,18 +87,17 @@ export class AccessCard {
     const { options, selectedIndex, value } = this.#person;
     const name = options[selectedIndex]?.text;
     if (!value) return;
-    await this.#change(this.#button, value, { method: "PUT", json: { role: this.#role.value } },
+    await this.#change(this.#button, () => workspace.share(this.#id, value, this.#role.value),
       ["Shared with ", foreign(name, { max: 80 }), "."]);
   }
 
   #unshare(user, button) {
-    return this.#change(button, user.id, { method: "DELETE" },
+    return this.#change(button, () => workspace.unshare(this.#id, user.id),
       ["Taken away from ", foreign(user.name, { max: 80 }), ", who keeps what was sent before."]);
   }
 
-  async #change(button, user, request, text) {
-    const path = `/api/objects/${this.#id}/access/${encodeURIComponent(user)}`;
-    if (await perform(button, () => workspace.fetch(path, request))) fill(this.#report, text);
+  async #change(button, action, text) {
+    if (await perform(button, action)) fill(this.#report, text);
     this.#refresh();
   }
 }

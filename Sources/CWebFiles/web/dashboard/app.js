@@ -8,6 +8,7 @@ import { showHealth } from "./health.js";
 import { showObjects } from "./objects.js";
 import { isPastShown, onShownTime } from "./past.js";
 import { showPair, showPeers, syncSummary } from "./peers.js";
+import { showRejected } from "./rejected.js";
 import { notify, on, start, status, workspace } from "./session.js";
 import { showSnapshots } from "./snapshots.js";
 import { showHistory } from "./timeline.js";
@@ -22,6 +23,7 @@ const ROUTES = [
   [/^#\/pair$/, "peers", showPair],
   [/^#\/conflicts$/, "conflicts", showConflicts],
   [/^#\/conflicts\/([0-9a-fA-F-]{4,36})$/, "conflicts", showConflicts],
+  [/^#\/rejected$/, "conflicts", showRejected],
   [/^#\/history$/, "history", showHistory],
   [/^#\/snapshots$/, "history", showSnapshots],
   [/^#\/branches$/, "branches", showBranches],

@@ -2,6 +2,7 @@
 
 import { chip, emptyState, fill, foreign, h, icon, moment } from "./dom.js";
 import { shownValue } from "./properties.js";
+import { rejectedLink } from "./rejected.js";
 import { coalesced, notify, objectLink, on, workspace } from "./session.js";
 import { exactJSON } from "./text.js";
 
@@ -48,7 +49,8 @@ export function showConflicts({ id = null }) {
   }
 
   const refresh = coalesced(read);
-  const stops = [on("delta", refresh), on("status", refresh)];
+  const rejected = rejectedLink();
+  const stops = [on("delta", refresh), on("status", refresh), rejected.close];
   refresh();
   return {
     title: "Conflicts",
@@ -57,7 +59,8 @@ export function showConflicts({ id = null }) {
         id ? h("a.back", { href: "#/conflicts" }, icon("back"), "All conflicts") : null,
         h("h1", { tabindex: "-1" }, "Conflicts"),
         h("p.muted", {}, "Machines wrote these at the same time. The latest counts everywhere; nothing is lost. ",
-          "Choose what shall count, or edit the object.")),
+          "Choose what shall count, or edit the object."),
+        rejected.element),
       report, list, more),
     close: () => { for (const stop of stops) stop(); },
   };

@@ -1,6 +1,7 @@
 /** The other machines: connected or not, what each lacks, since when, and what to do about it. */
 
 import { chip, copyButton, emptyState, fill, foreign, h, icon, moment, qrCode } from "./dom.js";
+import { askToRemove } from "./removal.js";
 import { on, peers, perform, status, workspace } from "./session.js";
 import { bytes, count, span } from "./text.js";
 
@@ -54,12 +55,27 @@ export function showPeers() {
     for (const key of [...cards.keys()]) if (!keys.has(key)) cards.delete(key);
     for (const peer of peers) {
       const key = keyOf(peer);
-      if (!cards.has(key)) cards.set(key, h("li.card"));
-      fill(cards.get(key), card(peer));
+      if (!cards.has(key)) cards.set(key, { element: h("li.card"), remove: peer.device ? removeButton(peer) : null });
+      const { element, remove } = cards.get(key);
+      const hadFocus = remove !== null && remove === document.activeElement;
+      fill(element, card(peer), remove && h("div.card-foot", {}, remove));
+      if (hadFocus) remove.focus({ preventScroll: true });
     }
-    fill(list, [...cards.values()]);
+    const focused = document.activeElement;
+    fill(list, [...cards.values()].map(({ element }) => element));
+    if (list.contains(focused)) focused.focus({ preventScroll: true });
     empty.hidden = status === null || peers.length > 0;
     toolbar.hidden = peers.length === 0;
+  }
+
+  function removeButton({ device, name }) {
+    const gone = () => {
+      fill(report, foreign(name, { max: 80 }), " is not on the list any more.");
+      button.focus();
+    };
+    return h("button.quiet.small", {
+      type: "button", onclick: () => askToRemove(peers.find(peer => peer.device === device), gone),
+    }, icon("remove"), "Remove…", h("span.hidden", {}, " ", foreign(name, { max: 60 })));
   }
 
   const empty = emptyState("No other machine yet",

@@ -171,7 +171,8 @@ function former({ set, unset, move }) {
   return null;
 }
 
-function action({ create, move, set, unset, ...rest }) {
+/** What an edit does. */
+export function action({ create, move, set, unset, ...rest }) {
   const property = name => h("strong", {}, foreign(name, { max: 60 }));
   if (create) {
     const type = create.kind ? `${create.type}/${create.kind}` : create.type;
