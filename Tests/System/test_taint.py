@@ -1,10 +1,17 @@
 """What a person may not read is nowhere with him: not on his disk, not in the memory of his daemon, and not in anything
 that he was sent. Not as it is, not in pieces, not as a hash that somebody could compare with a guess; and no id and no
 name of it either. Four machines run, each in a network of its own: two of alice's, one of bob's, who reads one of her
-lists, and one of carol's, who reads another one. The same search finds each of these things with those who read it."""
+lists, and one of carol's, who reads another one. The same search finds each of these things with those who read it.
+
+Bob has a second machine with a program of his own, which asks alice's laptop for all there is, and by name for what he
+cannot know. It gets no more."""
 
 import contextlib
+import ctypes
 import sqlite3
+import sys
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +21,12 @@ from taints import (
 )
 from test_sharing import invite_person, titles
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "Interop"))
+greedy_peer = pytest.importorskip("greedy_peer", reason="a package is not installed; make setup installs it")
+
 LAPTOP, BOB, CAROL, DESK = 1, 2, 3, 4
 PORT = 7400
+CLONE_NEWNET = 0x40000000
 
 
 class Secrets:
@@ -41,12 +52,15 @@ class Run:
         self.library = build("record_received.c", world.root / "record_received.so", "-ldl")
         self.received = {}
         self.memory = {}
+        # The changes that are not for bob: chain, number and hash, and how many operations each has.
+        self.changes = {}
         # The objects that bob may know of.
         self.readable = set()
         self.laptop, self.bob, self.carol, self.desk = (
             self.machine(world, switch, *machine)
             for machine in ((LAPTOP, "laptop"), (BOB, "bob-laptop"), (CAROL, "carol-laptop"), (DESK, "desk"))
         )
+        self.switch = switch
         self.hosts = {machine: f"{switch.host(machine)}:{PORT}" for machine in (LAPTOP, BOB, CAROL, DESK)}
 
     def machine(self, world, switch, number, name):
@@ -217,6 +231,31 @@ class Run:
         return answers
 
 
+    def greedy(self, inviting, number, changes):
+        """What a program gets that talks to alice's laptop from another machine, as one of whoever owns that."""
+        line, made = invite_line(inviting), []
+
+        def talk():
+            # A thread goes to another network by itself.
+            with open(f"/var/run/netns/{self.switch.machines[number - 1]}", "rb") as network:
+                if ctypes.CDLL(None, use_errno=True).setns(network.fileno(), CLONE_NEWNET) != 0:
+                    raise OSError(ctypes.get_errno(), "setns")
+            peer = greedy_peer.GreedyPeer(line, self.hosts[LAPTOP])
+            peer.take_all()
+            peer.compare()
+            peer.want(changes)
+            # The answers to what was asked in the end come behind whatever else there is.
+            held = [peer.holds(*change[:3]) for change in changes]
+            peer.close()
+            made.append((bytes(peer.received), held, set(peer.kinds)))
+
+        thread = threading.Thread(target=talk, daemon=True)
+        thread.start()
+        thread.join(60)
+        check(made, "the program did not end")
+        return made[0]
+
+
 def ids_that_are_not_for_bob(run):
     """Ids of objects, chains and circles, and hashes of changes, by the log of alice's laptop and of carol's."""
     secrets, found = set(run.secret.texts.values()), {}
@@ -242,6 +281,9 @@ def ids_that_are_not_for_bob(run):
                     found[f"circle {nonce.hex()}"] = set(forms_of_bytes(nonce))
             if circle is not None and circle not in his or any(word in text for word in secrets):
                 found[f"change {stored['hash']}"] = set(forms_of_bytes(bytes.fromhex(stored["hash"])))
+                chain = bytes.fromhex(stored["replica"])
+                name = (chain, stored["sequence"], bytes.fromhex(stored["hash"]))
+                run.changes[name] = max(run.changes.get(name, 0), stored["index"] + 1)
     run.ids_of_carol = set(found) - before
     return found
 
@@ -301,6 +343,22 @@ def check_control(run, needles, things, places):
     check(texts <= desk["what it was sent"], f"the desk was not sent {texts - desk['what it was sent']}")
 
 
+def check_greedy(run, needles, things):
+    """Who asks for more gets no more; who may read it gets it by the same questions."""
+    changes = sorted((*name, count) for name, count in run.changes.items())
+    sent, held, kinds = run.greedy(run.bob, BOB, changes)
+    check(not (found := needles.found_in(sent)), f"a program of bob's was sent {found}")
+    check(not any(held), f"it was told of {sum(held)} of {len(held)} changes that they are there")
+    compared = {greedy_peer.STATE, greedy_peer.SUMS, greedy_peer.OBJECTS}
+    check(not kinds & compared, f"it was told what alice's state comes to: {kinds}")
+    say(f"bob's program got {len(sent)} bytes, asked for {len(changes)} changes")
+    sent, held, kinds = run.greedy(run.desk, DESK, changes)
+    of_alice = set(run.secret.texts) - run.secret.of_carol - {"key", "value that is erased before bob sees it"}
+    lacking = of_alice - needles.found_in(sent)
+    say(f"alice's got {len(sent)} bytes, {sum(held)} of {len(held)} changes are said to be there")
+    check(not lacking, f"a program of alice's was not sent {lacking}")
+
+
 @pytest.fixture
 def run(world, lan, draw):
     return Run(world, lan(4), draw)
@@ -313,6 +371,7 @@ def test_what_bob_may_not_read_is_nowhere_with_him(world, run):
     run.bob_is_away()
     answers = run.bob_looks_around()
     needles, things = needles_of(run, build("find_needles.c", world.root / "find_needles.so"))
+    check_greedy(run, needles, things)
     places = {}
     for peer in (run.bob, run.desk, run.carol):
         run.stop(peer)
