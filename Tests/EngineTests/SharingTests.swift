@@ -1,6 +1,7 @@
 import CRDTCore
 import MergeModel
 import PeerCrypto
+import Synchronization
 import Testing
 
 @testable import Engine
@@ -158,6 +159,36 @@ struct SharingTests {
 
     private func circles(_ machine: Int) throws -> [ObjectID: Circle] {
         Dictionary(uniqueKeysWithValues: try self.tree(machine).map { ($0.id, $0.circle) })
+    }
+
+    @Test func `what has no room in one transaction is shared in several, and stays in sight meanwhile`() throws {
+        let machine = try self.first()
+        let list = try self.create(machine, "list")
+        var parents = [list]
+        for number in 0..<64 {
+            let title = String(repeating: "\(number) ", count: 40_000)
+            parents.append(try self.create(machine, title, below: parents[number / 3]))
+        }
+        let before = try self.tree(machine).map(\.id)
+        #expect(before.count == 65)
+        var counts: [Int] = []
+        while true {
+            let report = Mutex<ShareReport?>(nil)
+            try self.network.write(machine) { local throws(WriteRefusal) in
+                let done = try local.share(list, with: Self.stranger, as: .reader)
+                report.withLock { $0 = done }
+            }
+            let done = try #require(report.withLock { $0 })
+            counts.append(done.movedCount)
+            // All of it stands where it stood, in whichever circle it is.
+            #expect(try self.tree(machine).map(\.id) == before)
+            let circles = try self.circles(machine)
+            #expect(circles.values.count { $0 == done.circle } == counts.reduce(0, +))
+            if !done.isHalfDone { break }
+        }
+        #expect(counts.count > 1)
+        #expect(counts.reduce(0, +) == 65)
+        #expect(try Set(self.circles(machine).values).count == 1)
     }
 
     @Test func `somebody else writes what he was given, and nothing else`() throws {

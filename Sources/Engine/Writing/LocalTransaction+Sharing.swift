@@ -6,8 +6,8 @@ package struct ShareReport: Hashable, Sendable {
     package var circle: Circle
     /// Objects that went over into a circle of their own, which is done when an object is shared for the first time.
     package var movedCount: Int
-    /// Whether a role was taken that is to be given again, for less: the grant names the removal, so it takes a
-    /// transaction of its own.
+    /// Whether it is to be done once more, in a further transaction: not all objects had room, or a role was taken that
+    /// is to be given again, for less, and the grant names the removal.
     package var isHalfDone = false
 }
 
@@ -29,13 +29,16 @@ extension LocalTransaction {
             if report.circle == local.plan.base {
                 let nonce = Bytes16(high: local.entropy.nextUInt64(), low: local.entropy.nextUInt64())
                 report.circle = .shared(owner: local.plan.user, nonce: nonce)
-                report.movedCount = try local.plan.transfer(object, to: report.circle, in: &local.state)
             } else if try local.plan.hasParent(object, in: report.circle, in: &local.state) {
                 throw .partOfShare(object)
             } else {
                 _ = try local.plan.deleteTwins(below: object, in: &local.state)
             }
-            report.isHalfDone = try local.grant(user, role, names, in: report.circle, about: object)
+            if report.circle.isOwned(by: local.plan.user) {
+                let moved = try local.plan.transfer(object, to: report.circle, inParts: true, in: &local.state)
+                (report.movedCount, report.isHalfDone) = (moved.count, !moved.isWhole)
+            }
+            if try local.grant(user, role, names, in: report.circle, about: object) { report.isHalfDone = true }
             return report
         }
     }

@@ -152,22 +152,30 @@ extension TransactionPlan {
     /// Moves an object, with what is below it in its circle, to another circle: it is made there as it is now, and
     /// deleted here.
     ///
-    /// - Returns: how many objects that are.
+    /// In parts, what there is no room for stays where it was, below what has gone. Where the object itself has gone
+    /// already, what is left of it goes. Parents go first.
+    ///
+    /// - Returns: how many objects have gone, and whether that was all.
     /// - Throws: `WriteRefusal` with `compacted` if a value is not here.
     @discardableResult
     mutating func transfer(
         _ top: ObjectID,
         to target: Circle,
+        inParts: Bool = false,
         in transaction: inout some CircleReading
-    ) throws(WriteRefusal) -> Int {
-        let source = try self.circle(of: top, in: &transaction)
-        guard source != target else { return 0 }
+    ) throws(WriteRefusal) -> (count: Int, isWhole: Bool) {
+        var source = try self.circle(of: top, in: &transaction)
+        if inParts, source == target { source = self.base }
+        guard source != target else { return (0, true) }
         self.left.insert(source)
         var count = 0
         for member in try self.subtree(of: top, in: &transaction) {
             let isHere = try self.circle(of: member, in: &transaction) == source
             guard isHere, !self.deleted.contains(member) else { continue }
             let object = try TransferredObject(member, of: self, in: &transaction)
+            if inParts, count > 0, !self.hasRoom(forByteCount: object.byteCount, object.properties.count) {
+                return (count, false)
+            }
             try self.append(.create(member, type: object.type, kind: object.kind), in: target)
             for (name, value) in object.properties.sorted(by: { $0.key < $1.key }) {
                 try self.append(.set(member, name: name.text, value: value), in: target)
@@ -188,8 +196,20 @@ extension TransactionPlan {
             self.birthplaces[member] = target
             count += 1
         }
-        return count
+        return (count, true)
     }
+
+    /// Whether an object has room that goes over with so many bytes and properties, and some statements beside it.
+    private func hasRoom(forByteCount byteCount: Int, _ propertyCount: Int) -> Bool {
+        self.hasRoom(
+            forByteCount: byteCount + Self.sparedByteCount,
+            operationCount: 3 * (propertyCount + 1) + Self.sparedOperationCount
+        )
+    }
+
+    /// What a transfer in parts leaves free.
+    private static let sparedByteCount = 256 << 10
+    private static let sparedOperationCount = 512
 
     /// Takes what this user hides on an object out of the circles where others read it: who reads the object where it
     /// goes is not who read it where it was.
@@ -378,6 +398,13 @@ private struct TransferredObject {
     var kind = ""
     var place: Place
     var properties: [ExactText: Value]
+
+    /// About what its values and names take in a transaction.
+    var byteCount: Int {
+        self.properties.reduce(self.type.utf8.count + self.kind.utf8.count) { total, property in
+            total + property.key.text.utf8.count + property.value.encoded.count + 64
+        }
+    }
 
     init(
         _ object: ObjectID,

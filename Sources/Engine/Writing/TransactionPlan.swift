@@ -190,6 +190,12 @@ struct TransactionPlan {
             && self.edits.count + 1 + deletionCount <= self.operationCountMax
     }
 
+    /// Whether edits of so many bytes have room.
+    func hasRoom(forByteCount byteCount: Int, operationCount: Int) -> Bool {
+        self.byteCount + byteCount <= self.byteCountMax
+            && self.edits.count + operationCount <= self.operationCountMax
+    }
+
     /// Says something about a branch.
     mutating func note(_ statement: BranchStatement) throws(WriteRefusal) { try self.append(.branch(statement)) }
 

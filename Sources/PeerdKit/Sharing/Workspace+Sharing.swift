@@ -32,7 +32,8 @@ extension Workspace {
     /// The first time that an object is shared, it and what is below it are written anew: the person gets what they are
     /// now, and not what they were. Who is let in later gets all that was written there since. What is made or moved
     /// below it later is shared, too; what is moved out of it is not shared any more. For a person who has access
-    /// already, this changes the role.
+    /// already, this changes the role. Very many objects, or large ones, go over in several transactions: what has not
+    /// gone yet shows where it was, and goes when the object is shared again, with anybody.
     ///
     /// - Parameters:
     ///   - object: the object.
@@ -75,7 +76,7 @@ extension Workspace {
                 try local.share(object, with: user, as: role, names: properties).isHalfDone
             }
         }
-        if try await self.write(step) { _ = try await self.write(step) }
+        while try await self.write(step) { try Task.checkCancellation() }
         return try await self.access(to: object)
     }
 
