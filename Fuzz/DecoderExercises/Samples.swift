@@ -137,7 +137,10 @@ enum Samples {
         return [
             .hello(hello), .join(request), .welcome(welcome), .member(Samples.introduction),
             .wanted([WantedContent(change: entry, places: OperationRanges([0, 1, 7]))]), .given,
-            .ended([.home, .own(of: Samples.user), .hidden(by: Samples.user)]),
+            .ended([
+                EndedCircle(.hidden(by: Samples.user)),
+                EndedCircle(.own(of: Samples.user), ends: [.init(replica: Samples.other, sequence: 300)]),
+            ]),
             .parcelTaken(Samples.hash),
             .ranges([
                 FrontierRange(end: Samples.other, claim: .fingerprint(Samples.hash)),

@@ -336,6 +336,47 @@ struct HidingTests {
         for value: Int64 in [110, 120] { #expect(try !self.holds(value, world.ann)) }
     }
 
+    @Test func `who could read what is hidden, and cannot any more, sees what others see once it is shown again`()
+        throws
+    {
+        let world = try self.world()
+        try self.hide("salary", of: world.item, world.first)
+        try self.share(world.list, world.first, with: world.ann)
+        let (item, list, user) = (world.item, world.list, self.network.users[world.ann].user)
+        for round: Int64 in [1, 2] {
+            try self.share("salary", of: item, world.first, with: world.ann, as: .writer)
+            self.network.settle(seconds: 30)
+            try self.setSalary(100 * round, of: item, world.ann)
+            self.network.settle(seconds: 30)
+            #expect(try self.shown(world.first)[item]?["salary"] == Self.salary(100 * round))
+            // The property alone, or with all that he has.
+            try self.network.write(world.first) { local throws(WriteRefusal) in
+                if round == 1 {
+                    try local.unshare("salary", of: item, with: user)
+                } else {
+                    try local.unshare(list, with: user)
+                }
+            }
+            self.network.settle(seconds: 30)
+            if round == 2 { try self.share(list, world.first, with: world.ann) }
+            self.network.settle(seconds: 30)
+            #expect(try self.shown(world.ann)[item] == ["title": .int(2)])
+            // What she writes under that name she sees with the others.
+            try self.setSalary(100 * round + 1, of: item, world.ann)
+            self.network.settle(seconds: 30)
+            #expect(try self.shown(world.ann)[item]?["salary"] == Self.salary(100 * round + 1))
+            #expect(try self.shown(world.first)[item]?["salary"] == Self.salary(100 * round))
+            try self.network.write(world.first) { local throws(WriteRefusal) in
+                try local.unhide("salary", of: item)
+            }
+            self.network.settle(seconds: 30)
+            #expect(try self.shown(world.ann)[item]?["salary"] == Self.salary(100 * round))
+            try self.hide("salary", of: item, world.first)
+            self.network.settle(seconds: 30)
+            #expect(try self.shown(world.ann)[item] == ["title": .int(2)])
+        }
+    }
+
     /// Two machines let different people read it, neither knowing of the other.
     @Test func `what is hidden in two circles is in one after the next write`() throws {
         let world = try self.world()

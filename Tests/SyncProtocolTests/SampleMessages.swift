@@ -164,7 +164,11 @@ enum SampleMessages {
             .ranges([]), .run(try self.run()), .run(continuing), .caughtUp, .stored([self.entry(300), unheld]),
             .stored([]), .credit(.max), .eagerness(true), .eagerness(false), self.probe(pointCount: 3),
             .join(self.joinRequest()), .member(introduction), .wanted([]), self.wanted(changeCount: 2), .given,
-            .ended([]), .ended([.home, .roster, .own(of: UserID(bytes: Bytes32(1, 2, 3, 4)))]),
+            .ended([]),
+            .ended([
+                EndedCircle(.own(of: self.user)),
+                EndedCircle(.home, ends: [.init(replica: self.replica, sequence: 300)]),
+            ]),
             .parcel(try self.parcel([[1, 2, 3]]).parcel), .parcelTaken(self.hash),
             .state(StateClaim(frontier: self.hash, root: .zero)), self.sums, self.objects,
             .ping(nil), .ping(WallTime(milliseconds: .max)), .pong(WallTime(milliseconds: 300)),

@@ -155,6 +155,9 @@ def test_two_people_make_sure_of_each_other_by_four_words(world):
         anna = person(peer, "anna")
         check(anna["is_verified"] and anna["words"] == words, f"{anna}")
     laptop.refused(3, "users", "rename", "ann", "x", mentions=["ann"])
+    laptop.refused(2, "users", "rename", "anna", person(laptop, "laptop")["id"][:6], mentions=["somebody's id"])
+    laptop.run("users", "rename", "anna", "ann")
+    check(person(laptop, "ann")["is_verified"], "she is called what she was called before")
 
 
 def test_what_is_taken_back_is_not_sent_and_what_is_written_apart_does_not_count(people):
@@ -179,6 +182,10 @@ def test_what_is_taken_back_is_not_sent_and_what_is_written_apart_does_not_count
     wait_until(lambda: ann.json("access", items)["has_ended"], 30.0, "she is told")
     check("not shared with you any more" in ann.run("access", items), "she is not told")
     ann.refused(1, "set", task, "title=x", mentions=["may not"])
+    own = ann.json("rejected")
+    check({(edit["reason"], edit["user"]["name"]) for edit in own} == {("removed", "ann")}, f"{own}")
+    check((items, None, "ann", 1) not in permissions(ann), "in SQL she may write it")
+    check("in vain" in [edit["edit"]["action"].get("set", {}).get("value") for edit in own], f"{own}")
     check(not laptop.json("access", items)["has_ended"], "the owner has access")
 
     # It is in the log, with the reason, and may be adopted.
@@ -252,6 +259,7 @@ def test_what_is_written_while_something_is_shared_is_carried_over(world, people
     ann.refused(2, "leave", own, mentions=["not shared"])
     check("may write it: it was given by laptop" in ann.run("why", items, "title", "ann"), "who gave it is known")
     ann.run("leave", items)
+    check(ann.json("doctor")["healthy"], f"{ann.json('doctor')}")
     check(own in ann.objects() and items not in ann.objects(), "it shows, or more is gone")
     check_sql(ann)
     wait_until(lambda: len(laptop.json("access", items)["access"]) == 1, 30.0, "the owner hears of it")

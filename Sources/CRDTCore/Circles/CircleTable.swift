@@ -27,6 +27,9 @@ package struct CircleTable: Sendable {
     private var numbers: [Circle: CircleIndex] = [:]
     /// Whose store it is; nil if nobody has said so.
     package var reader: CircleReader?
+    /// Those that lie beside others and that the user of the store is sent nothing of any more: what they hold shows
+    /// in the place of nothing.
+    package var closed: Set<CircleIndex> = []
     /// Whether any of them lies beside others.
     package private(set) var hasBeside = false
 
@@ -45,7 +48,8 @@ package struct CircleTable: Sendable {
     ///
     /// So nobody changes by it what others see of what is not his.
     func shows(_ beside: CircleIndex, inPlaceOf circle: CircleIndex) -> Bool {
-        guard case .beside(let owner, _) = self[beside], !self[circle].isBeside else { return false }
+        guard case .beside(let owner, _) = self[beside], !self[circle].isBeside, !self.closed.contains(beside)
+        else { return false }
         return owner == self.reader?.user || self.isOwned(circle, by: owner)
     }
 

@@ -482,6 +482,9 @@ package struct RightEnds: Hashable, Sendable {
 
     static let none = RightEnds(all: 0)
 
+    /// How far anything counts that was written.
+    package var last: UInt64 { self.names.values.reduce(self.writer) { max($0, $1) } }
+
     /// How far something counts that needs a right.
     package func end(of need: RightNeed) -> UInt64 {
         switch need {

@@ -56,6 +56,11 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package var overlay = CircleOverlay()
     package mutating func setReader(_ reader: CircleReader) { self.circles.reader = reader }
 
+    package mutating func setClosedCircles(_ circles: Set<CircleIndex>) {
+        self.circles.closed = circles
+        self.overlay = CircleOverlay()
+    }
+
     /// What the owner of the store keeps beside the log; it is put back with it.
     package var beside: (any Sendable)?
 

@@ -29,7 +29,7 @@ extension ReplicaAuthor {
     func refusal(of part: CircleEdits, in transaction: some NodeTransaction) -> WriteRefusal? {
         let rights = transaction.circles.index(of: part.circle).flatMap { transaction.rights.rights(in: $0) }
         if rights == nil, self.owns(part.circle) { return nil }
-        let hasEnded = self.state.ended.contains(part.circle)
+        let hasEnded = self.state.ended[part.circle] != nil
         var known: [RightNeed: Bool] = [:]
         for edit in part.edits {
             guard let need = self.need(of: edit, in: part.circle) else { continue }

@@ -110,55 +110,104 @@ extension Node where Store: ~Copyable {
 }
 
 /// Shares that have ended: who is removed from a circle is sent nothing of it any more, not even that. So the owner's
-/// machines tell him beside the log. It is no statement, and turns no verdict: it spares him writes that nobody counts.
+/// machines tell him beside the log, and how far his chains count. It is no statement, and turns no verdict: it spares
+/// him writes that nobody counts, and tells him which of his edits those are.
 extension Node where Store: ~Copyable {
     /// Keeps which circles of a user this one does not read any more, by the word of a machine of that user.
-    mutating func noteEnded(_ circles: [Circle], by owner: UserID) {
-        let told = Set(circles.filter { $0.isOwned(by: owner) })
+    mutating func noteEnded(_ circles: [EndedCircle], by owner: UserID) {
         let known = self.state.ended
-        let ended = known.filter { !$0.isOwned(by: owner) }.union(told)
+        var ended = known.filter { !$0.key.isOwned(by: owner) }
+        for told in circles where told.circle.isOwned(by: owner) {
+            ended[told.circle] = Dictionary(told.ends.map { ($0.replica, $0.sequence) }, uniquingKeysWith: max)
+        }
         guard ended != known else { return }
         do throws(StoreError) {
             try self.replica.transaction {
                 (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
                 // What is not here needs no memory.
-                let kept = ended.filter { transaction.circles.index(of: $0) != nil }
+                let kept = ended.filter { transaction.circles.index(of: $0.key) != nil }
                 if kept == author.state.ended { return }
                 try transaction.setEndedCircles(kept)
                 author.state.ended = kept
             }
+            try self.closeCircles()
         } catch {
             self.note(error)
+        }
+    }
+
+    /// Has hidden properties that this user was given once, and is sent nothing of any more, show no longer in the
+    /// place of what others see: they would stay what they were.
+    mutating func closeCircles() throws(StoreError) {
+        let ended = self.state.ended
+        let closed = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            let circles = transaction.circles
+            guard circles.hasBeside else { return circles.closed }
+            let all = (0..<UInt32(circles.count)).map { CircleIndex(rawValue: $0) }
+            return Set(
+                all.filter { index in
+                    let isOver = ended[circles[index]] != nil || transaction.rights.isLeft(index)
+                    return circles[index].isBeside && isOver
+                }
+            )
+        }
+        let known = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            transaction.circles.closed
+        }
+        guard closed != known else { return }
+        try self.replica.transaction {
+            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
+            try transaction.setClosedCircles(closed)
         }
     }
 }
 
 extension StoreTransaction {
     /// The circles that a user has made, that he has given somebody something in, and that this one does not read now.
-    func circlesEnded(for author: ChainAuthor, by owner: UserID) -> [Circle] {
-        let circles = (0..<UInt32(self.circles.count)).map { CircleIndex(rawValue: $0) }.filter { index in
-            guard self.circles[index].isOwned(by: owner), let rights = self.rights.rights(in: index) else {
+    func circlesEnded(for author: ChainAuthor, by judge: Standpoint) -> [EndedCircle] {
+        let indices = (0..<UInt32(self.circles.count)).map { CircleIndex(rawValue: $0) }.filter { index in
+            guard self.circles[index].isOwned(by: judge.user), let rights = self.rights.rights(in: index) else {
                 return false
             }
             return rights.hasGranted(author.user) && !rights.reads(author)
         }
-        return circles.prefix(MessageLimits.endedCircleCountMax).map { self.circles[$0] }
+        return indices.prefix(MessageLimits.endedCircleCountMax).map { index in
+            EndedCircle(self.circles[index], ends: self.ends(of: author.user, in: index))
+        }
+    }
+
+    /// How far the last chains of a user in a circle count.
+    private func ends(of user: UserID, in circle: CircleIndex) -> [EndedCircle.End] {
+        var ends: [EndedCircle.End] = []
+        for segment in self.segmentIndices.reversed() where self.progress(of: segment).circle == circle {
+            guard ends.count < MessageLimits.endedChainCountMax else { break }
+            guard self.segment(segment).introduction?.user == user else { continue }
+            let stored = self.progress(of: segment).storedSequence
+            let last = self.rights.limits(of: segment).map { min($0.last, stored) } ?? stored
+            ends.append(EndedCircle.End(replica: self.replicaID(segment), sequence: last))
+        }
+        return ends.sorted { ($0.replica, $0.sequence) < ($1.replica, $1.sequence) }
     }
 }
 
 extension NodeTransaction {
-    /// The circles that their owners' machines say this user does not read any more.
-    package mutating func endedCircles() throws(StoreError) -> Set<Circle> {
+    /// The circles that their owners' machines say this user does not read any more, and how far his chains count
+    /// there.
+    package mutating func endedCircles() throws(StoreError) -> [Circle: [ReplicaID: UInt64]] {
         var reader = ByteReader(try self.fact(NodeFact.ended) ?? [])
-        var circles: Set<Circle> = []
-        while reader.remaining > 0, let circle = try? Circle(decoding: &reader) { circles.insert(circle) }
+        var circles: [Circle: [ReplicaID: UInt64]] = [:]
+        while reader.remaining > 0, let ended = try? EndedCircle(decoding: &reader) {
+            circles[ended.circle] = Dictionary(ended.ends.map { ($0.replica, $0.sequence) }, uniquingKeysWith: max)
+        }
         return circles
     }
 
-    fileprivate mutating func setEndedCircles(_ circles: Set<Circle>) throws(StoreError) {
-        let entries = circles.map { circle in
+    fileprivate mutating func setEndedCircles(_ circles: [Circle: [ReplicaID: UInt64]]) throws(StoreError) {
+        let entries = circles.map { circle, ends in
             var bytes: [UInt8] = []
-            circle.encode(to: &bytes)
+            let sorted = ends.map { EndedCircle.End(replica: $0.key, sequence: $0.value) }
+                .sorted { $0.replica < $1.replica }
+            EndedCircle(circle, ends: sorted).encode(to: &bytes)
             return bytes
         }
         let bytes = entries.sorted { $0.lexicographicallyPrecedes($1) }.flatMap(\.self)

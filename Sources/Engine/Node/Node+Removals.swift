@@ -15,6 +15,7 @@ extension Node where Store: ~Copyable {
             guard age != self.repeatedAge else { return }
             self.repeatedAge = age
             try self.judgeDevices()
+            try self.closeCircles()
             let isNew = try self.replica.transaction {
                 (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Bool in
                 try author.repeatRemovals(in: &transaction)

@@ -80,9 +80,9 @@ final class PeerConnection {
     }
 
     /// The circles of our user that the peer's does not read any more; nil where nothing is to be said of that.
-    private(set) var ended: [Circle]?
+    private(set) var ended: [EndedCircle]?
     /// What it was told of them.
-    var toldEnded: [Circle]?
+    var toldEnded: [EndedCircle]?
     var toldEndedCount = 0
     /// How often it has told us of such circles of its own.
     var endedMessageCount = 0
@@ -125,7 +125,7 @@ final class PeerConnection {
         self.session.scope = scope ?? .nothing
         self.isMember = scope != nil
         self.readsAll = scope?.contains(allOf: transaction.circles) ?? false
-        if author.user != judge.user { self.ended = transaction.circlesEnded(for: author, by: judge.user) }
+        if author.user != judge.user { self.ended = transaction.circlesEnded(for: author, by: judge) }
         return self.isMember
     }
 

@@ -53,7 +53,7 @@ struct ReplicaState {
     /// Whether writes are here of which only a hash is, and that are needed; see `Node+Completion`.
     var missesContent = false
     /// The circles that their owners' machines say this user does not read any more.
-    var ended: Set<Circle> = []
+    var ended: [Circle: [ReplicaID: UInt64]] = [:]
     /// Whether something may have been left behind in another circle since it was looked for.
     var mayHaveLeft = false
     /// Rises with each transaction.

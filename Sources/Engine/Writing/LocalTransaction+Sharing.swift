@@ -113,10 +113,6 @@ extension LocalTransaction {
     package mutating func name(_ user: UserID, _ name: String, isVerified: Bool) throws(WriteRefusal) {
         try self.planning { local throws(WriteRefusal) in
             let role = isVerified ? Role.writer : .reader
-            let isSaid = local.standingGrants(in: .roster).contains { grant in
-                grant.user == user && grant.role == role && ExactText(grant.name) == ExactText(name)
-            }
-            if isSaid { return }
             let despite = try WriteRefusal.from { () throws(StoreError) in
                 try local.store.removalsToOverride(of: user, in: .roster)
             }

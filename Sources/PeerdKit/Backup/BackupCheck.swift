@@ -37,7 +37,8 @@ struct BackupCheck {
             )
             let schema = try store.read { transaction throws(StoreError) in try transaction.schema() }
             store.close()
-            var new = try SQLiteStore.scratch(in: place.paths.directory, origin: identity.origin)
+            let reader = CircleReader(user: identity.user, founder: identity.founder)
+            var new = try SQLiteStore.scratch(in: place.paths.directory, origin: identity.origin, for: reader)
             let others = try new.read { transaction throws(StoreError) in
                 schema.symmetricDifference(try transaction.schema())
             }

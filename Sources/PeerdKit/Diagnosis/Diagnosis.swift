@@ -153,7 +153,7 @@ extension Diagnosis {
 
     private static func replay(_ identity: Workspace.Identity, in directory: String) throws -> LogReplay {
         do throws(StoreError) {
-            return try LogReplay(origin: identity.origin, membership: identity.membership, in: directory)
+            return try LogReplay(identity, in: directory)
         } catch {
             throw LogReplay.CopyFailure(cause: error)
         }

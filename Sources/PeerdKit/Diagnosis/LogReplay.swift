@@ -31,10 +31,11 @@ final class LogReplay: @unchecked Sendable {
     }
 
     /// `directory`: where the copy is for as long as this object lives; there must be room for as much as is stored.
-    init(origin: Hash256, membership: Membership, in directory: String) throws(StoreError) {
-        self.origin = origin
-        self.content = Content(copy: try SQLiteStore.scratch(in: directory, origin: origin))
-        self.membership = membership
+    init(_ identity: Workspace.Identity, in directory: String) throws(StoreError) {
+        (self.origin, self.membership) = (identity.origin, identity.membership)
+        let reader = CircleReader(user: identity.user, founder: identity.founder)
+        let copy = try SQLiteStore.scratch(in: directory, origin: identity.origin, for: reader)
+        self.content = Content(copy: copy)
     }
 
     /// The tables, indexes, views and triggers of a new database.

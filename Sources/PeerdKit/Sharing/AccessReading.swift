@@ -16,7 +16,7 @@ struct AccessReading {
         var transaction = transaction
         self.identity = identity
         self.state = WorkspaceState(.present, of: transaction)
-        self.ended = try transaction.endedCircles()
+        self.ended = Set(try transaction.endedCircles().keys)
         var store: any StoreTransaction = transaction
         self.people = try People(founder: identity.founder, user: identity.user, in: &store)
         self.rights = try store.judgedRights(founder: identity.founder)

@@ -82,6 +82,8 @@ struct People {
     private var verified: Set<UserID> = []
     private let founder: UserID
     private let user: UserID
+    /// So many digits of an id may stand for it.
+    static let idPrefixCountMin = 4
 
     /// `user`: who uses this machine.
     init(founder: UserID, user: UserID, in store: inout any StoreTransaction) throws(StoreError) {
@@ -143,8 +145,10 @@ struct People {
         // Somebody who is let in no more may have something all the same.
         var named: [Person] = []
         for people in [self.all, self.former] where named.isEmpty {
-            named = people.filter { $0.name == text || $0.id == text }
-            if named.isEmpty, text.count >= 4 { named = people.filter { $0.id.hasPrefix(text) } }
+            // Nobody is called by the whole of another one's id.
+            named = people.filter { $0.id == text }
+            if named.isEmpty { named = people.filter { $0.name == text } }
+            if named.isEmpty, text.count >= Self.idPrefixCountMin { named = people.filter { $0.id.hasPrefix(text) } }
         }
         guard named.count == 1, let user = self.users[named[0].id] else {
             throw PeerdError(

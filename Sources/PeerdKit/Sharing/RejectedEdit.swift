@@ -1,6 +1,7 @@
 internal import CRDTCore
 internal import Engine
 internal import Persistence
+internal import SyncProtocol
 
 /// An edit that counts nowhere, because its author had no right to make it.
 ///
@@ -90,12 +91,14 @@ extension Workspace {
             let people = try People(founder: founder, user: user, in: &store)
             let wanted = try person.map { try people.user($0) }
             let rights = try transaction.judgedRights(founder: founder)
+            let ended = try transaction.endedCircles()
             var (page, byteCount) = (RejectedPage(), 0)
             for segment in transaction.segmentIndices where segment.rawValue >= place?.segment ?? 0 {
-                let record = transaction.segment(segment)
-                guard let limits = rights.limits(of: segment), let author = record.introduction?.user,
-                    wanted == nil || author == wanted
+                guard let author = transaction.segment(segment).introduction?.user, wanted == nil || author == wanted
                 else { continue }
+                // Who is removed is not sent that; the owner's machines tell him how far his chains count.
+                let told = author == user ? transaction.toldEnd(of: segment, by: ended) : nil
+                guard let limits = told.map({ RightEnds(all: $0) }) ?? rights.limits(of: segment) else { continue }
                 var chain = ChainEnd(of: segment, in: transaction)
                 let last = segment.rawValue == place?.segment ? place?.sequence ?? 0 : 0
                 chain.firstSequence = max(chain.firstSequence, min(limits.least, Limits.sequenceMax) + 1, last + 1)
@@ -118,7 +121,7 @@ extension Workspace {
                                 entry: entry,
                                 change: "\(source.replica):\(source.write.sequence)",
                                 person: people.person(author),
-                                reason: RejectedEdit.Reason(reason ?? .notGranted)
+                                reason: told == nil ? RejectedEdit.Reason(reason ?? .notGranted) : .removed
                             )
                         )
                     }
@@ -176,5 +179,15 @@ extension RejectedEdit.Reason {
             case .grantedLess: .lessGranted
             case .isOwner, .granted, .notGranted: .notGranted
             }
+    }
+}
+
+extension StoreTransaction {
+    /// How far a chain counts by the word of the machines of whoever owns its circle; nil if they have not said.
+    fileprivate func toldEnd(of segment: SegmentIndex, by ended: [Circle: [ReplicaID: UInt64]]) -> UInt64? {
+        guard let ends = ended[self.circles[self.progress(of: segment).circle]] else { return nil }
+        if let end = ends[self.replicaID(segment)] { return end }
+        // One that they have nothing of, or one of too many.
+        return ends.count < MessageLimits.endedChainCountMax ? 0 : nil
     }
 }

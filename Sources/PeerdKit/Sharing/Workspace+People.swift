@@ -51,6 +51,7 @@ extension Workspace {
                     advice: "If the person sees them, somebody else has used the invite: remove him."
                 )
             }
+            if known.isVerified { return }
             try transaction.translating { local throws(WriteRefusal) in
                 try local.name(user, known.name, isVerified: true)
             }

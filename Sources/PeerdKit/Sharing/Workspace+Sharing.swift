@@ -219,7 +219,16 @@ extension Workspace {
     /// Throws `invalidArgument` for what nobody can be called, or somebody is.
     package func check(newPerson name: String) async throws {
         try Self.check(personName: name)
-        guard try await self.people().contains(where: { $0.name == name }) else { return }
+        let people = try await self.people()
+        // What looks like an id names whom it is of.
+        if name.count >= People.idPrefixCountMin, people.contains(where: { $0.id.hasPrefix(name.lowercased()) }) {
+            throw PeerdError(
+                .invalidArgument,
+                "“\(name.prefix(80))” is the beginning of somebody's id.",
+                advice: "Choose another name."
+            )
+        }
+        guard people.contains(where: { $0.name == name }) else { return }
         throw PeerdError(
             .invalidArgument,
             "Somebody in the workspace is called “\(name.prefix(80))” already.",

@@ -6,7 +6,13 @@ extension SQLiteStore {
     ///
     /// The files lose their names at once. So the disk is free again when the store is gone, however the process ends,
     /// and no other process ever reads them.
-    package static func scratch(in directory: String, origin: Hash256) throws(StoreError) -> SQLiteStore {
+    ///
+    /// `reader`: as whose store it merges.
+    package static func scratch(
+        in directory: String,
+        origin: Hash256,
+        for reader: CircleReader
+    ) throws(StoreError) -> SQLiteStore {
         self.removeAbandonedScratch(in: directory)
         var template = Array("\(directory)/\(self.scratchPrefix)XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
@@ -17,7 +23,9 @@ extension SQLiteStore {
         defer { self.removeScratch(path) }
         var configuration = StoreConfiguration()
         configuration.waitsForDisk = false
-        return try SQLiteStore(directory: path, origin: origin, configuration: configuration)
+        var store = try SQLiteStore(directory: path, origin: origin, configuration: configuration)
+        try store.write { transaction throws(StoreError) in try transaction.setReader(reader) }
+        return store
     }
 
     private static let scratchPrefix = "scratch-"

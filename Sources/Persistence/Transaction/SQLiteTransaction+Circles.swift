@@ -1,4 +1,5 @@
 import CRDTCore
+import Engine
 
 /// What the views have of circles: what shows otherwise than its circle alone says, and who may do what.
 ///
@@ -35,6 +36,8 @@ struct CircleRows {
         var revision: Int
         var circleCount: Int
         var reader: CircleReader
+        /// The circles that the user does not read any more.
+        var ended: Set<Circle>
     }
 }
 
@@ -93,11 +96,12 @@ extension SQLiteTransaction {
         let age = CircleRows.AccessAge(
             revision: self.rights.revision,
             circleCount: self.circles.count,
-            reader: reader
+            reader: reader,
+            ended: self.circles.count > 1 ? try self.endedCircleSet() : []
         )
         guard self.circleRows.accessAge != age else { return }
         self.circleRows.accessAge = age
-        let rows = self.access(for: reader)
+        let rows = self.access(for: reader, without: age.ended)
         guard try rows != self.storedAccess() else { return }
         try self.statements[.clearAccess].run()
         for row in rows {
@@ -107,7 +111,9 @@ extension SQLiteTransaction {
     }
 
     /// In the order of circles; in each the owner comes first.
-    private func access(for reader: CircleReader) -> [CircleRows.Access] {
+    ///
+    /// `ended`: where the user has nothing any more, by the word of the owners' machines.
+    private func access(for reader: CircleReader, without ended: Set<Circle>) -> [CircleRows.Access] {
         var rows: [CircleRows.Access] = []
         for number in 0..<UInt32(self.circles.count) {
             let index = CircleIndex(rawValue: number)
@@ -130,11 +136,17 @@ extension SQLiteTransaction {
             }
             add(owner, canWrite: true)
             for standing in self.rights.rights(in: index)?.standing ?? [] where standing.user != owner {
+                if standing.user == reader.user, ended.contains(circle) { continue }
                 add(standing.user, canWrite: standing.role <= .writer && standing.names == nil)
                 for name in standing.names ?? [] { add(standing.user, canWrite: true, name) }
             }
         }
         return rows
+    }
+
+    private func endedCircleSet() throws(StoreError) -> Set<Circle> {
+        var transaction = self
+        return Set(try transaction.endedCircles().keys)
     }
 
     private func storedAccess() throws(StoreError) -> [CircleRows.Access] {

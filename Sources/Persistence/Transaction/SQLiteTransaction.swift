@@ -214,8 +214,27 @@ package final class SQLiteTransaction: NodeTransaction {
         self.segments.circles.reader = reader
     }
 
-    /// Reads whose store it is.
+    private static let closedFact = "closed-circles"
+
+    package func setClosedCircles(_ circles: Set<CircleIndex>) throws(StoreError) {
+        var bytes: [UInt8] = []
+        for index in circles.sorted() { self.circles[index].encode(to: &bytes) }
+        try self.setFact(Self.closedFact, bytes.isEmpty ? nil : bytes)
+        self.segments.circles.closed = circles
+        self.overlay = CircleOverlay()
+    }
+
+    private func loadClosedCircles() throws(StoreError) {
+        var reader = ByteReader(try self.fact(Self.closedFact) ?? [])
+        while reader.remaining > 0, let circle = try? Circle(decoding: &reader) {
+            if let index = self.circles.index(of: circle) { self.segments.circles.closed.insert(index) }
+        }
+        self.segments.commit()
+    }
+
+    /// Reads whose store it is, and what that user is sent nothing of any more.
     func loadReader() throws(StoreError) {
+        try self.loadClosedCircles()
         guard let bytes = try self.fact(Self.readerFact), let user = Bytes32(Array(bytes.prefix(32))),
             let founder = Bytes32(Array(bytes.dropFirst(32)))
         else { return }

@@ -12,6 +12,7 @@ struct SegmentTable {
     /// The circles of the segments.
     var circles = CircleTable()
     private var storedCircleCount = 1
+    private var storedClosed: Set<CircleIndex> = []
     /// Until a segment changes.
     var frontier: Frontier?
     /// Contexts at the checkpoints of some segments.
@@ -157,6 +158,7 @@ struct SegmentTable {
         self.originals.removeAll(keepingCapacity: true)
         self.storedCount = self.records.count
         self.storedCircleCount = self.circles.count
+        self.storedClosed = self.circles.closed
         self.addedRestamps.removeAll(keepingCapacity: true)
         self.settledRestamps.removeAll(keepingCapacity: true)
         self.changedChains.removeAll(keepingCapacity: true)
@@ -176,6 +178,7 @@ struct SegmentTable {
         self.records.removeSubrange(self.storedCount...)
         self.progresses.removeSubrange(self.storedCount...)
         self.circles.truncate(to: self.storedCircleCount)
+        self.circles.closed = self.storedClosed
         for id in added {
             guard var last = self.chains[id]?.first, Int(last.rawValue) < self.storedCount else {
                 self.chains[id] = nil

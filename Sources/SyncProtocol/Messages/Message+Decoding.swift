@@ -44,9 +44,9 @@ extension Message {
             self = .sums(StateSums(frontier: frontier, sums: sums))
         case .objects: self = .objects(try StateObjects(decoding: &reader))
         case .ended:
-            var circles: [Circle] = []
+            var circles: [EndedCircle] = []
             for _ in 0..<(try reader.count(atMost: MessageLimits.endedCircleCountMax)) {
-                circles.append(try Circle(decoding: &reader))
+                circles.append(try EndedCircle(decoding: &reader))
             }
             self = .ended(circles)
         case .parcel:

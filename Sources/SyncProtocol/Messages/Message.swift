@@ -36,7 +36,7 @@ package enum Message: Hashable, Sendable {
     case objects(StateObjects)
     /// The circles of the sender's user that the receiver's user was given something in and does not read any more, as
     /// far as the sender knows; they replace those of an earlier message.
-    case ended([Circle])
+    case ended([EndedCircle])
     /// Changes for other devices than the receiver, which is to carry them, or for the receiver.
     case parcel(Parcel)
     /// The receiver of a parcel has it, or has no use for it; the next one may come.
@@ -44,6 +44,42 @@ package enum Message: Hashable, Sendable {
     /// The sender's wall clock; nil if it does not know the time (`Hello.wallTime`).
     case ping(WallTime?)
     case pong(WallTime?)
+}
+
+/// A circle that somebody does not read any more.
+package struct EndedCircle: Hashable, Sendable {
+    package var circle: Circle
+    /// How far each of his chains there counts that the sender has; of others, and of those that are too many, nothing
+    /// is said.
+    package var ends: [End]
+
+    package init(_ circle: Circle, ends: [End] = []) { (self.circle, self.ends) = (circle, ends) }
+
+    package struct End: Hashable, Sendable {
+        package var replica: ReplicaID
+        package var sequence: UInt64
+
+        package init(replica: ReplicaID, sequence: UInt64) { (self.replica, self.sequence) = (replica, sequence) }
+    }
+
+    /// Appends the canonical bytes.
+    package func encode(to bytes: inout [UInt8]) {
+        self.circle.encode(to: &bytes)
+        bytes.appendVarint(UInt64(self.ends.count))
+        for end in self.ends {
+            end.replica.bytes.append(to: &bytes)
+            bytes.appendVarint(end.sequence)
+        }
+    }
+
+    package init(decoding reader: inout ByteReader) throws(WireError) {
+        self.circle = try Circle(decoding: &reader)
+        self.ends = []
+        for _ in 0..<(try reader.count(atMost: MessageLimits.endedChainCountMax)) {
+            let replica = ReplicaID(bytes: try reader.bytes16())
+            self.ends.append(End(replica: replica, sequence: try reader.varint()))
+        }
+    }
 }
 
 /// The first message each way.

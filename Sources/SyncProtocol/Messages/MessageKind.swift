@@ -49,7 +49,9 @@ package enum MessageLimits {
     /// Objects of all groups in one message.
     package static let listedObjectCountMax = 8192
     /// Circles in one message about those that have ended.
-    package static let endedCircleCountMax = 1024
+    package static let endedCircleCountMax = 256
+    /// Chains of one of them of which it is said how far they count.
+    package static let endedChainCountMax = 64
     /// Such messages in one session, each of which may be a write to the disk.
     package static let endedMessageCountMax = 256
     /// Ranges of operations of each.
@@ -77,7 +79,9 @@ package enum MessageLimits {
         case .objects:
             Bytes32.byteCount + 1 + 2 * self.listedGroupCountMax + 2
                 + self.listedObjectCountMax * (Bytes16.byteCount + 8)
-        case .ended: 2 + self.endedCircleCountMax * (1 + Bytes32.byteCount + Bytes16.byteCount)
+        case .ended:
+            2 + self.endedCircleCountMax
+                * (1 + Bytes32.byteCount + Bytes16.byteCount + 1 + self.endedChainCountMax * (Bytes16.byteCount + 10))
         case .wanted:
             2 + self.wantedChangeCountMax
                 * (Bytes16.byteCount + 10 + Bytes32.byteCount + 1 + self.wantedRangeCountMax * 6)
