@@ -48,12 +48,17 @@ extension ReplicaAuthor {
             )
             // One that has not helped would not help a second time, unless it is stamped too far ahead itself.
             let known = transaction.restamps.records(of: restamp.replica, endingIn: sequence...sequence)
-            let isKnown = known.contains { $0.restamp == restamp && !HybridClock.isHeld($0.stamp, at: self.now) }
+            // Nor has one ever helped of somebody who may not restamp it.
+            let isKnown = known.contains { record in
+                record.restamp == restamp && !HybridClock.isHeld(record.stamp, at: self.now)
+                    && self.isByRight(record, for: segment, transaction)
+            }
             guard !isKnown else { continue }
             edits[transaction.progress(of: segment).circle, default: []].append(.restamp(restamp))
         }
         guard !edits.isEmpty else { return nil }
         if try self.isLastStampHeld(in: &transaction) { try self.leaveReplica(.clockRepaired, in: &transaction) }
+        try self.leaveHeldCircles(in: &transaction)
         var receipt = WriteReceipt(dot: nil, created: [], operationCount: 0)
         // What is said of a chain is said to those who read it.
         for (circle, edits) in edits.sorted(by: { $0.key < $1.key }) {
@@ -82,10 +87,31 @@ extension ReplicaAuthor {
     }
 
     /// Whether a restamp by this device counts for a segment.
-    private func mayRestamp(_ segment: SegmentIndex, _ transaction: borrowing some NodeTransaction) -> Bool {
-        let user = self.identity.user
-        if user == self.membership.founder { return true }
-        return transaction.segment(segment).introduction?.user == user
+    private func mayRestamp(_ segment: SegmentIndex, _ transaction: some NodeTransaction) -> Bool {
+        self.mayRestamp(segment, self.identity.user, transaction)
+    }
+
+    /// Whether a user's do: he has written it, or owns the circle.
+    private func mayRestamp(
+        _ segment: SegmentIndex,
+        _ user: UserID,
+        _ transaction: some NodeTransaction
+    ) -> Bool {
+        let circle = transaction.circles[transaction.progress(of: segment).circle]
+        return circle.owner(founder: self.membership.founder) == user
+            || transaction.segment(segment).introduction?.user == user
+    }
+
+    /// Whether a restamp of a segment counts, by where it stands and who wrote it.
+    private func isByRight(
+        _ record: RestampRecord,
+        for segment: SegmentIndex,
+        _ transaction: some NodeTransaction
+    ) -> Bool {
+        guard let author = transaction.segment(record.author).introduction?.user,
+            transaction.progress(of: record.author).circle == transaction.progress(of: segment).circle
+        else { return false }
+        return self.mayRestamp(segment, author, transaction)
     }
 }
 

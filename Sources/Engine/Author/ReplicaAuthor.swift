@@ -298,7 +298,14 @@ struct ReplicaAuthor: ~Copyable {
     /// Whether our own last change claims a time that is held by our clock.
     func isLastStampHeld(in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
         guard let active = self.state.activeSegment else { return false }
-        let last = SegmentPoint(segment: active, sequence: transaction.progress(of: active).storedSequence)
+        return try self.isLastStampHeld(on: active, in: &transaction)
+    }
+
+    func isLastStampHeld(
+        on segment: SegmentIndex,
+        in transaction: inout some NodeTransaction
+    ) throws(StoreError) -> Bool {
+        let last = SegmentPoint(segment: segment, sequence: transaction.progress(of: segment).storedSequence)
         return try transaction.header(at: last).map { HybridClock.isHeld($0.stamp, at: self.now) } ?? false
     }
 

@@ -47,6 +47,27 @@ extension ReplicaAuthor {
     ) throws(StoreError) {
         var replicas = try self.replicas(in: &transaction)
         replicas[timeline] = replica
+        try self.keep(replicas, in: &transaction)
+    }
+
+    /// Leaves the replicas of circles whose last change claims a time that is held: what is written now, and does not
+    /// wait for that, makes new ones.
+    func leaveHeldCircles(in transaction: inout some NodeTransaction) throws(StoreError) {
+        let replicas = try self.replicas(in: &transaction)
+        var kept = replicas
+        for (timeline, replica) in replicas where timeline.branch == nil {
+            guard let segment = transaction.firstSegment(of: replica),
+                try self.isLastStampHeld(on: segment, in: &transaction)
+            else { continue }
+            kept[timeline] = nil
+        }
+        if kept.count < replicas.count { try self.keep(kept, in: &transaction) }
+    }
+
+    private func keep(
+        _ replicas: [Timeline: ReplicaID],
+        in transaction: inout some NodeTransaction
+    ) throws(StoreError) {
         var entries: [[UInt8]] = []
         for (timeline, replica) in replicas {
             var entry: [UInt8] = []
