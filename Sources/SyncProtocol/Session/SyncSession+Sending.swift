@@ -48,7 +48,7 @@ extension SyncSession {
         if candidates.count > 1 {
             // The one whose next change is stamped first, so that causes mostly come before effects.
             var bestStamp: Stamp?
-            for candidate in candidates {
+            for candidate in try self.admissible(candidates, in: &transaction) {
                 let stamp = try transaction.header(at: candidate.next)?.stamp
                 if let stamp, bestStamp.map({ stamp < $0 }) ?? true { (best, bestStamp) = (candidate, stamp) }
             }
@@ -71,6 +71,37 @@ extension SyncSession {
         self.window.sent(run.bytes.count)
         transaction.cover(SegmentPoint(segment: first.segment, sequence: run.lastSequence), in: &self.sent)
         return .run(run)
+    }
+
+    /// Those of some segments that the peer takes in if they come next: whoever was let in comes after that, in the
+    /// roster and in each circle, although his clock may have been behind.
+    private func admissible(
+        _ candidates: [(next: SegmentPoint, last: UInt64)],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [(next: SegmentPoint, last: UInt64)] {
+        guard let roster = transaction.circles.index(of: .roster) else { return candidates }
+        var admissible: [(next: SegmentPoint, last: UInt64)] = []
+        for candidate in candidates where try self.isAdmissible(candidate.next, in: &transaction) {
+            admissible.append(candidate)
+        }
+        let first = admissible.filter { transaction.progress(of: $0.next.segment).circle == roster }
+        return first.isEmpty ? admissible.isEmpty ? candidates : admissible : first
+    }
+
+    /// Whether the peer has, or was sent, all that a chain is written under which begins with a change.
+    private func isAdmissible(
+        _ change: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard change.sequence == 1, let introduction = transaction.segment(change.segment).introduction else {
+            return true
+        }
+        for grant in introduction.grants {
+            let named = grant.change
+            let place = try transaction.place(of: named.replica, sequence: named.sequence, hash: named.hash)
+            if let place, self.sent[place.segment] < place.sequence { return false }
+        }
+        return true
     }
 
     /// What the peer has asked for, once more, or that this was all.
