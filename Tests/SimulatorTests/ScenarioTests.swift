@@ -55,6 +55,11 @@ struct ScenarioParserTests {
             ("peers A B\nexpect delivered at most few bytes", 2, "a number of bytes is not a number: “few”"),
             ("peers A B\nA: disk full after 10 bytes 3s", 2, "“for” is missing"),
             ("peers A B\nwait 900000y", 2, "“900000y” is not a length of time"),
+            ("peers A B\nperson A", 2, "the first peer is that of who founds the workspace"),
+            ("peers A B\nperson", 2, "a peer is missing"),
+            ("peers A B\nA: shares o1 with B as owner", 2, "“owner” is not a role"),
+            ("peers A B\nA: shares o1 with B as reader of done", 2, "only a writer may be one of some properties"),
+            ("peers A B\nA: unshares o1 with B", 2, "“from” is missing"),
             ("# nothing", 1, "“peers” is missing"),
         ]
     )

@@ -13,6 +13,7 @@ struct ScenarioTextTests {
         for seed in 0..<1_000 as Range<UInt64> {
             limits.usesAll = seed % 5 == 0
             limits.editsPerSecond = seed % 7 == 0 ? 3 : nil
+            limits.isShared = seed % 3 == 0 ? true : nil
             var recipe = Recipe(seed: seed, limits: limits)
             recipe.isNetworkPlain = seed % 2 == 0
             let text = self.text(recipe)

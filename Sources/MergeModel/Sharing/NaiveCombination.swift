@@ -34,7 +34,11 @@ package struct NaiveCombination: Hashable {
         }
     }
 
-    package init(_ circles: [(Circle, NaiveModel)]) {
+    /// `reader`: who reads; nil if it is nobody in particular.
+    package init(_ circles: [(Circle, NaiveModel)], for reader: CircleReader? = nil) {
+        // Where he puts what is at the root.
+        let own = reader.flatMap { $0.user == $0.founder ? nil : Circle.own(of: $0.user) }
+        let base = own.flatMap { own in circles.contains { $0.0 == own } ? own : nil } ?? .home
         var copies: [ObjectID: [Copy]] = [:]
         for (circle, model) in circles {
             for object in model.state().objects {
@@ -49,28 +53,28 @@ package struct NaiveCombination: Hashable {
             }
         }
         var parents: [ObjectID: ObjectID] = [:]
-        let shown = copies.compactMapValues { Self.shown($0) }
+        let shown = copies.compactMapValues { Self.shown($0, base) }
         for (id, copy) in shown {
             self.objects[id] = VisibleObject(copy.object)
             var hidden: [ModelText: Value] = [:]
-            for beside in Self.besides(copy, of: copies[id] ?? []).reversed() {
+            for beside in Self.besides(copy, of: copies[id] ?? [], for: reader).reversed() {
                 hidden.merge(VisibleObject(beside.object).properties) { $1 }
             }
             // Null stands there for no value.
             for (name, value) in hidden { self.objects[id]?.properties[name] = value == .null ? nil : value }
             var (parent, circle) = (copy.object.parent, copy.circle)
             // What is at the root of another circle stands where home has put it, if it has.
-            if parent == nil, copy.circle != .home, let home = copies[id]?.first(where: { $0.circle == .home })?.object,
+            if parent == nil, copy.circle != base, let home = copies[id]?.first(where: { $0.circle == base })?.object,
                 home.parent != nil || home.position != .initial
             {
-                (parent, circle) = (home.parent, .home)
+                (parent, circle) = (home.parent, base)
                 self.objects[id]?.position = home.position
             }
             guard let parent, let above = shown[parent] else { continue }
             // Below a copy that somebody else has made of what shows nothing stands below that.
             let below = copies[parent]?.first { $0.circle == circle }
             let isMoved = above.creator.map { below?.deleters[$0] != nil } ?? false
-            if circle == .home || circle == above.circle || isMoved { parents[id] = parent }
+            if circle == base || circle == above.circle || isMoved { parents[id] = parent }
         }
         while let lowest = Self.lowestOfCycle(parents) { parents[lowest] = nil }
         let (standing, placed) = (parents, self.objects)
@@ -89,7 +93,7 @@ package struct NaiveCombination: Hashable {
     }
 
     /// What is different, for the message of a failed test.
-    func difference(from expected: NaiveCombination) -> String {
+    package func difference(from expected: NaiveCombination) -> String {
         let differing = Set(self.objects.keys).union(expected.objects.keys).filter {
             self.objects[$0] != expected.objects[$0]
         }
@@ -101,18 +105,19 @@ package struct NaiveCombination: Hashable {
         return "roots \(roots[0]), expected \(roots[1])" + lines.joined()
     }
 
-    /// The copies in circles beside that of one, which the same user owns.
-    private static func besides(_ copy: Copy, of copies: [Copy]) -> [Copy] {
+    /// The copies in circles beside that of one, which the same user owns, or who reads.
+    private static func besides(_ copy: Copy, of copies: [Copy], for reader: CircleReader?) -> [Copy] {
         let besides = copies.filter { other in
             guard case .beside(let owner, _) = other.circle else { return false }
-            return copy.circle.isOwned(by: owner)
+            let isOfFounder = copy.circle == .home && owner == reader?.founder
+            return copy.circle.isOwned(by: owner) || isOfFounder || owner == reader?.user
         }
         return besides.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }
 
-    private static func shown(_ copies: [Copy]) -> Copy? {
+    private static func shown(_ copies: [Copy], _ base: Circle) -> Copy? {
         var left = copies.filter { copy in
-            copy.object.isVisible && !copy.circle.isBeside && (copy.object.creation != nil || copy.circle == .home)
+            copy.object.isVisible && !copy.circle.isBeside && (copy.object.creation != nil || copy.circle == base)
         }
         func narrow(_ isBetter: (Copy) -> Bool) {
             let better = left.filter(isBetter)
@@ -122,7 +127,7 @@ package struct NaiveCombination: Hashable {
         narrow { $0.isAlive }
         let living = left
         narrow { copy in !living.contains { $0.circle != copy.circle && Self.isMoved(copy, to: $0) } }
-        narrow { $0.circle == .home }
+        narrow { $0.circle == base }
         narrow { copy in copy.creator.map { copy.object.id.isGiven(by: $0) } ?? false }
         return left.min { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }

@@ -1,3 +1,5 @@
+package import CRDTCore
+
 /// What a member does that holds valid keys and does not keep to the protocol.
 package enum HostileAction: Hashable, Sendable {
     /// A change as any other, so that something depends on its chain.
@@ -27,6 +29,9 @@ package enum HostileAction: Hashable, Sendable {
     /// It says that it takes back what others have done last, and edits nothing.
     case reverse
     case spoil(Spoiling, HostileChange)
+    /// Says of the person who uses a peer what it may have no right to say: that he has a role, in spite of all that
+    /// was said before; nil: that he has none, and that nothing of his stays.
+    case declare(HostileChainName, about: Int, Role?)
     /// Sealed bytes that are no message.
     case garble(seed: Int)
     /// Sends one message a byte at a time, and takes nothing.
@@ -38,9 +43,21 @@ package enum HostileAction: Hashable, Sendable {
 
 /// What a hostile member writes, and where.
 package struct HostileChange: Hashable, Sendable {
-    /// 0: the chain it wrote before it turned; others are opened when they are first written to.
-    package var chain: Int
+    package var chain: HostileChainName
     package var step: WorkStep
+}
+
+/// Which of its chains a hostile member writes.
+package struct HostileChainName: Hashable, Sendable, ExpressibleByIntegerLiteral {
+    /// 0: the chain it wrote before it turned; others are opened when they are first written to.
+    package var number: Int
+    /// The object in whose circle the chain is, where that was when it turned; nil for home.
+    ///
+    /// Such a chain is always one that it opens, under all grants to its user that it knows.
+    package var object: Int?
+
+    package init(_ number: Int, in object: Int? = nil) { (self.number, self.object) = (number, object) }
+    package init(integerLiteral number: Int) { self.init(number) }
 }
 
 /// How a run is spoiled.

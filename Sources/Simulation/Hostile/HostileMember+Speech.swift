@@ -54,6 +54,7 @@ extension HostileMember {
         case .write(let change), .name(let change), .equivocate(let change, _, _, _), .orphan(let change),
             .stampAhead(let change, _), .backdate(let change):
             return self.wholeChain(change.chain).map { .message(.run($0)) }
+        case .declare(let chain, _, _): return self.wholeChain(chain).map { .message(.run($0)) }
         case .fork(let change, let count): return self.forks(change, count, at: time)
         case .restamp(let isOwn, let count): return self.restamps(isOwn, count, at: time)
         case .reverse: return self.reversals(at: time)
@@ -279,7 +280,8 @@ extension HostileMember {
                 return .message(.ranges([FrontierRange(end: nil, claim: .entries(entries))]))
             }
         case .announcements: return (0..<count).map { _ in .message(.stored(self.inventedEntries(200))) }
-        case .replicas: return (0..<count).flatMap { self.writtenFlood(chain: 1_000 + $0, 1, [], [], at: time) }
+        case .replicas:
+            return (0..<count).flatMap { self.writtenFlood(chain: HostileChainName(1_000 + $0), 1, [], [], at: time) }
         case .contexts:
             let context = (0..<count * 10).map { number in
                 let name = ChangeName(self.inventedHash())
@@ -325,8 +327,8 @@ extension HostileMember {
         self.writtenFlood(chain: self.chain(of: flooding, count), 1, [], edits, at: time)
     }
 
-    private func chain(of flooding: Flooding, _ count: Int) -> Int {
-        (1 + (Flooding.allCases.firstIndex(of: flooding) ?? 0)) * 10_000_000 + count
+    private func chain(of flooding: Flooding, _ count: Int) -> HostileChainName {
+        HostileChainName((1 + (Flooding.allCases.firstIndex(of: flooding) ?? 0)) * 10_000_000 + count)
     }
 
     /// So many objects, each in the one before, and the last moved to and fro at the foot of them.
@@ -341,7 +343,7 @@ extension HostileMember {
     }
 
     private func writtenFlood(
-        chain: Int,
+        chain: HostileChainName,
         _ count: Int,
         _ context: [Point],
         _ edits: [Edit],

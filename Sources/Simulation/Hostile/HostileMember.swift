@@ -15,7 +15,7 @@ final class HostileMember {
     var random: LossGenerator
     private var entropy: EntropyStream
     private(set) var sessions: [ConnectionID: HostileSession] = [:]
-    var chains: [Int: HostileChain] = [:]
+    var chains: [HostileChainName: HostileChain] = [:]
     /// Whether it goes on when the core is healed.
     var stays = false
     /// What it does to those who come to it.
@@ -83,9 +83,19 @@ final class HostileMember {
         self.machine.look { transaction throws(StoreError) in try Frontier(of: &transaction) } ?? Frontier()
     }
 
+    /// The same of one circle.
+    private func frontier(within circle: Circle) -> Frontier {
+        let found = self.machine.look { transaction throws(StoreError) -> Frontier? in
+            guard let index = transaction.circles.index(of: circle) else { return nil }
+            return try Frontier(of: &transaction, within: CircleScope([index]))
+        }
+        return found ?? Frontier()
+    }
+
     /// What that was, as a context of another of its chains names it.
-    func heads(besides chain: Int) -> [Point] {
-        self.frontier().entries
+    func heads(besides chain: HostileChainName) -> [Point] {
+        let circle = self.circle(of: chain)
+        return self.frontier(within: circle).entries
             .filter { $0.sequence > 0 && $0.replica != self.chains[chain]?.replica }
             .map { Point(replica: $0.replica, sequence: $0.sequence, name: ChangeName($0.hash)) }
     }
@@ -121,22 +131,61 @@ final class HostileMember {
     // MARK: - Writing
 
     /// The chain with a number: number 0 is the one it wrote when it turned.
-    private func chain(_ number: Int) -> HostileChain {
-        if let chain = self.chains[number] { return chain }
-        if number == 0, let status = self.machine.observedStatus(at: .zero), let replica = status.replica,
+    private func chain(_ name: HostileChainName) -> HostileChain {
+        if let chain = self.chains[name] { return chain }
+        if name == 0, let status = self.machine.observedStatus(at: .zero), let replica = status.replica,
             let (record, stamp) = self.record(of: replica)
         {
             return HostileChain(continuing: record, stampedAt: stamp)
         }
         let nonce = Bytes16(high: self.entropy.nextUInt64(), low: self.entropy.nextUInt64())
-        let replica = ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography)
+        let circle = self.circle(of: name)
+        let replica = ReplicaID(device: self.identity.device, nonce: nonce, circle: circle, self.cryptography)
         return HostileChain(replica: replica, nonce: nonce, origin: self.identity.origin)
     }
 
+    /// The circle that a chain is in.
+    func circle(of name: HostileChainName) -> Circle {
+        guard let number = name.object else { return .home }
+        return self.machine.look { transaction throws(StoreError) -> Circle? in
+            guard let object = try transaction.existingObjectIndex(of: Workload.object(number)) else { return nil }
+            return transaction.circles[try transaction.object(object).circle]
+        } ?? .home
+    }
+
+    /// What it introduces itself with on a chain: there it names all that it was ever granted.
+    private func introduction(_ nonce: Bytes16, on name: HostileChainName) -> Introduction {
+        let circle = self.circle(of: name)
+        let author = self.machine.author
+        let grants = self.machine.look { transaction throws(StoreError) -> [StatementID] in
+            guard let index = transaction.circles.index(of: circle) else { return [] }
+            let places = transaction.rights.rights(in: index)?.standingGrants(to: author) ?? []
+            var grants: [StatementID] = []
+            for place in places { if let grant = try transaction.statementID(at: place) { grants.append(grant) } }
+            return grants
+        }
+        return self.identity.introduction(nonce: nonce, circle: circle, under: grants ?? [])
+    }
+
+    /// What it says of somebody: that he has a role, or none.
+    func statement(_ role: Role?, about user: UserID, on name: HostileChainName) -> Edit {
+        guard let role else { return .rights(.removes(.init(of: user, from: Set(Role.allCases)))) }
+        let circle = self.circle(of: name)
+        let despite = self.machine.look { transaction throws(StoreError) -> [StatementID] in
+            guard let index = transaction.circles.index(of: circle) else { return [] }
+            var removals: [StatementID] = []
+            for place in transaction.rights.rights(in: index)?.standingRemovals(of: user) ?? [] {
+                if let removal = try transaction.statementID(at: place) { removals.append(removal) }
+            }
+            return removals
+        }
+        return .rights(.grants(.init(to: user, role, despite: despite ?? [])))
+    }
+
     /// The stamp of what is written next if nothing is wrong with it.
-    func nextStamp(on number: Int, at time: VirtualTime) -> Stamp {
+    func nextStamp(on name: HostileChainName, at time: VirtualTime) -> Stamp {
         let wall = self.machine.clock.wall(at: time)
-        let last = self.chains[number]?.lastStamp ?? self.chain(number).lastStamp
+        let last = self.chains[name]?.lastStamp ?? self.chain(name).lastStamp
         return max(Stamp(milliseconds: wall.milliseconds), last.successor ?? last)
     }
 
@@ -146,19 +195,19 @@ final class HostileMember {
     /// reach so far back.
     func sign(
         _ drafts: [HostileDraft],
-        on number: Int,
+        on name: HostileChainName,
         after sequence: UInt64? = nil,
         fork: VerifiedRun? = nil,
         opening: Stamp
     ) -> VerifiedRun? {
-        let chain = self.chain(number)
-        self.chains[number] = chain
+        let chain = self.chain(name)
+        self.chains[name] = chain
         let base = fork?.run.lastSequence ?? sequence ?? chain.lastSequence
         guard let previous = fork?.hashes.last ?? chain.hash(at: base) else { return nil }
         var builder = RunBuilder(replica: chain.replica, firstSequence: base + 1)
         if base == 0, let nonce = chain.nonce {
             builder.beginChange(stamp: opening, context: [], blinding: self.entropy.bytes(16))
-            builder.append(.introduce(self.identity.introduction(nonce: nonce)))
+            builder.append(.introduce(self.introduction(nonce, on: name)))
         }
         var last = base == 0 ? opening : nil
         for draft in drafts {
@@ -174,16 +223,16 @@ final class HostileMember {
     }
 
     /// Signs changes and keeps them as the end of a chain.
-    func extend(_ number: Int, _ drafts: [HostileDraft], opening: Stamp) {
-        guard let run = self.sign(drafts, on: number, opening: opening), let stamp = run.run.changes.last?.stamp else {
+    func extend(_ name: HostileChainName, _ drafts: [HostileDraft], opening: Stamp) {
+        guard let run = self.sign(drafts, on: name, opening: opening), let stamp = run.run.changes.last?.stamp else {
             return
         }
-        self.chains[number]?.append(run, stamp: stamp)
+        self.chains[name]?.append(run, stamp: stamp)
     }
 
     /// All of a chain up to a sequence, as it was written.
-    func wholeChain(_ number: Int, upTo last: UInt64 = .max) -> [Run] {
-        guard let chain = self.chains[number] else { return [] }
+    func wholeChain(_ name: HostileChainName, upTo last: UInt64 = .max) -> [Run] {
+        guard let chain = self.chains[name] else { return [] }
         let stored = self.storedRuns(of: chain.replica, upTo: min(last, chain.firstOwnSequence - 1))
         return stored + chain.runs.map(\.run).filter { $0.firstSequence <= last }
     }

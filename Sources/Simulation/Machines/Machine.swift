@@ -45,6 +45,8 @@ package final class Machine {
     var reading: StoreReading?
     /// What was found when it was last inspected, and what its store held then.
     var inspection: (view: StoreContent, state: MachineState?)?
+    /// What its store knew of who reads what when that was last looked at.
+    var rightsRevision = -1
     /// How many changes its log held when its state was last compared.
     var comparedStoredCount: UInt64 = 0
     /// How many versions its properties had when that was last looked at.
@@ -100,6 +102,18 @@ package final class Machine {
 
     /// Who made the workspace.
     private(set) lazy var founder: UserID = self.identity.founder
+
+    /// Who uses it.
+    private(set) lazy var user: UserID = self.identity.user
+    private(set) lazy var device: DeviceID = self.identity.device
+
+    /// It, as its certificates say.
+    private(set) lazy var author: ChainAuthor = {
+        guard let author = ChainAuthor(self.identity.introduction(nonce: Bytes16(high: 0, low: 0))) else {
+            preconditionFailure("a device has certificates")
+        }
+        return author
+    }()
 
     /// What its key file says.
     var identity: DeviceIdentity {

@@ -8,6 +8,8 @@ struct AcknowledgedWrites {
     package struct Write {
         /// The change, by what nobody can imitate: two changes of a forked chain have one dot.
         package var change: FrontierEntry
+        /// The circle that it was written to.
+        var circle: Circle
         /// The machine that acknowledged it.
         var author: Int
         /// Machines that hold it durably, as far as is followed up.
@@ -18,8 +20,13 @@ struct AcknowledgedWrites {
 
     private(set) var writes: [Write] = []
 
-    mutating func add(_ change: FrontierEntry, on machine: Int, isTimely: Bool) {
-        self.writes.append(Write(change: change, author: machine, holders: [machine], isTimely: isTimely))
+    /// A change that has the dot of a write, as it was found in a store.
+    typealias Found = (change: FrontierEntry, circle: Circle, isTimely: Bool)
+
+    mutating func add(_ change: FrontierEntry, in circle: Circle, on machine: Int, isTimely: Bool) {
+        self.writes.append(
+            Write(change: change, circle: circle, author: machine, holders: [machine], isTimely: isTimely)
+        )
     }
 
     /// A machine is gone, or its disk went back in time: others who hold what it held answer for it.

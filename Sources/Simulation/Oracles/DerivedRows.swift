@@ -14,35 +14,39 @@ struct DerivedRows: Equatable {
         let state = try StateReader.state(of: &transaction, objects: objects.sorted())
         for line in state.description.split(separator: "\n") { rows.insert(String(line)) }
         for id in objects.sorted() {
-            guard let index = try transaction.existingObjectIndex(of: id) else { continue }
-            let name = ModelWords.short(id)
-            let record = try transaction.object(index)
-            rows.insert("\(name) counts \(record.childCount) children, \(record.visibleChildCount) visible")
-            for (word, register) in try transaction.registers(of: index) {
-                let property = "\(name).\(try transaction.name(word))"
-                rows.insert("\(property) counts \(register.writeCount) writes, \(register.conflictCount) in conflict")
-                for write in try transaction.conflicts(at: RegisterKey(object: index, name: word)) {
-                    rows.insert("\(property) has in conflict \(try Self.text(write, &transaction))")
+            for index in try transaction.objects(of: id) {
+                let record = try transaction.object(index)
+                let circle = record.circle == .home ? "" : " in circle \(record.circle.rawValue)"
+                let name = ModelWords.short(id) + circle
+                rows.insert("\(name) counts \(record.childCount) children, \(record.visibleChildCount) visible")
+                for (word, register) in try transaction.registers(of: index) {
+                    let property = "\(name).\(try transaction.name(word))"
+                    rows.insert(
+                        "\(property) counts \(register.writeCount) writes, \(register.conflictCount) in conflict"
+                    )
+                    for write in try transaction.conflicts(at: RegisterKey(object: index, name: word)) {
+                        rows.insert("\(property) has in conflict \(try Self.text(write, &transaction))")
+                    }
                 }
-            }
-            for write in try transaction.history(of: index) {
-                rows.insert("\(name) has \(try Self.text(write, &transaction))")
-            }
-            for operation in try transaction.unmergedOperations(on: index) {
-                let write = try transaction.write(of: operation)
-                let isOfObject = operation.key.name == .lifetime || operation.key.name == .place
-                let part = isOfObject ? "kind \(operation.kind.rawValue)" : try transaction.name(operation.key.name)
-                rows.insert("\(name) has apart \(part): \(try Self.text(write, &transaction))")
-            }
-            for write in try transaction.deletions(of: index) {
-                rows.insert("\(name) is deleted by \(try Self.text(write, &transaction))")
-            }
-            for write in try transaction.creations(of: index) {
-                rows.insert("\(name) is created by \(try Self.text(write, &transaction))")
-            }
-            for move in try transaction.moves(of: index) {
-                let effect = move.isEffective ? "moves" : "does not move"
-                rows.insert("\(name) \(effect) by \(try Self.text(move.write, &transaction))")
+                for write in try transaction.history(of: index) {
+                    rows.insert("\(name) has \(try Self.text(write, &transaction))")
+                }
+                for operation in try transaction.unmergedOperations(on: index) {
+                    let write = try transaction.write(of: operation)
+                    let isOfObject = operation.key.name == .lifetime || operation.key.name == .place
+                    let part = isOfObject ? "kind \(operation.kind.rawValue)" : try transaction.name(operation.key.name)
+                    rows.insert("\(name) has apart \(part): \(try Self.text(write, &transaction))")
+                }
+                for write in try transaction.deletions(of: index) {
+                    rows.insert("\(name) is deleted by \(try Self.text(write, &transaction))")
+                }
+                for write in try transaction.creations(of: index) {
+                    rows.insert("\(name) is created by \(try Self.text(write, &transaction))")
+                }
+                for move in try transaction.moves(of: index) {
+                    let effect = move.isEffective ? "moves" : "does not move"
+                    rows.insert("\(name) \(effect) by \(try Self.text(move.write, &transaction))")
+                }
             }
         }
         for segment in transaction.segmentIndices {

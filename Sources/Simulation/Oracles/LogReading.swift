@@ -8,10 +8,17 @@ struct LogReading {
 
     var changeCount: Int { self.history.changes.count }
 
-    init(of transaction: inout some StoreTransaction, founder: UserID, now: WallTime) throws(StoreError) {
+    /// `circle`: the only one that is read; nil for all.
+    init(
+        of transaction: inout some StoreTransaction,
+        founder: UserID,
+        now: WallTime,
+        in circle: CircleIndex? = nil
+    ) throws(StoreError) {
         self.history = NaiveHistory([], founder: founder, now: now)
         for index in transaction.segmentIndices {
             let record = transaction.segment(index)
+            if let circle, record.circle != circle { continue }
             var previous: Hash256?
             if let parent = record.origin?.parent, parent.sequence > 0 { previous = try transaction.hash(at: parent) }
             var next = record.firstSequence

@@ -23,7 +23,8 @@ struct LogReplayCheck {
         let segments = transaction.segmentIndices
         for segment in isReversed ? segments.reversed() : segments { try self.add(segment, of: &transaction) }
         return try self.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
-            try StateExport.json(of: &copy)
+            var state = CombinedState(.present, of: copy)
+            return try StateExport.json(of: &state)
         }
     }
 
@@ -84,7 +85,7 @@ extension World {
     }
 
     func compareWithReplay(_ machine: Machine, isReversed: Bool) {
-        let membership = machine.identity.membership
+        let (membership, user) = (machine.identity.membership, machine.user)
         let now = machine.clock.wall(at: self.time)
         do throws(StoreError) {
             let found = try machine.read { transaction throws(StoreError) -> (stored: [UInt8], anew: [UInt8])? in
@@ -101,8 +102,11 @@ extension World {
                     now: now,
                     cryptography: SodiumCryptography(memo: machine.memo)
                 )
+                let reader = CircleReader(user: user, founder: membership.founder)
+                try replay.copy.write { (copy: inout MemoryTransaction) throws(StoreError) in copy.setReader(reader) }
                 let anew = try replay.export(of: &transaction, isReversed: isReversed)
-                return (try StateExport.json(of: &transaction), anew)
+                var state = CombinedState(.present, of: transaction)
+                return (try StateExport.json(of: &state), anew)
             }
             guard let found, let exports = found else { return }
             self.record.mark(.comparedWithReplay)

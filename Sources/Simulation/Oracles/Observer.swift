@@ -69,7 +69,7 @@ extension World {
     ///
     /// One machine has them, since it takes time.
     func checkObservers(of machine: Machine) {
-        guard machine.number == 0, machine.hostile == nil else { return }
+        guard machine.number == 0, machine.hostile == nil, !self.isShared else { return }
         let first = machine.observers.isEmpty
         let found = self.read(machine) { transaction throws(StoreError) -> ([Observer], String?) in
             var observers = machine.observers

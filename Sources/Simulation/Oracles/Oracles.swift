@@ -9,6 +9,7 @@ struct Oracles {
     var acknowledged = AcknowledgedWrites()
     var versions = RecordedVersions()
     var undos = UndoneOperations()
+    var secrets = Secrets()
 
     /// After an event: no frontier goes back, and nothing is applied before its causes.
     func look(at machine: Machine, in world: World) {
@@ -27,6 +28,7 @@ struct Oracles {
         world.note(.frontierWentBack, view.regression(from: machine.view), on: machine)
         world.note(.causality, causality, on: machine)
         machine.view = view
+        world.checkCircles(of: machine)
     }
 
     /// After a start: all that was durable is there, and means what it meant.
@@ -50,14 +52,15 @@ struct Oracles {
             // Two clocks that confirm each other differ by as much at most.
             let truth = MachineClock.truth(at: world.time)
             let bound = truth.advanced(byMilliseconds: HybridClock.skewMaxMilliseconds / 2).milliseconds
-            let found = try machine.read { transaction throws(StoreError) -> [(FrontierEntry, isTimely: Bool)] in
+            let found = try machine.read { transaction throws(StoreError) -> [AcknowledgedWrites.Found] in
                 // After a fork that is not noticed yet there may be others with the dot; all of them must count.
-                var changes: [(FrontierEntry, isTimely: Bool)] = []
+                var changes: [AcknowledgedWrites.Found] = []
                 for place in transaction.places(of: dot.replica, sequence: dot.sequence) {
                     guard let hash = try transaction.hash(at: place) else { continue }
                     let claimed = try transaction.header(at: place)?.stamp ?? .zero
                     let entry = FrontierEntry(replica: dot.replica, sequence: dot.sequence, hash: hash)
-                    changes.append((entry, isTimely: claimed.milliseconds <= bound))
+                    let circle = transaction.circles[transaction.progress(of: place.segment).circle]
+                    changes.append((entry, circle, isTimely: claimed.milliseconds <= bound))
                 }
                 return changes
             }
@@ -66,8 +69,8 @@ struct Oracles {
                 return
             }
             if machine.isTainted { return }
-            for (change, isTimely) in changes {
-                self.acknowledged.add(change, on: machine.number, isTimely: isTimely)
+            for (change, circle, isTimely) in changes {
+                self.acknowledged.add(change, in: circle, on: machine.number, isTimely: isTimely)
             }
         } catch {
             world.record.mark(.storeFailed)
@@ -106,7 +109,12 @@ extension Machine {
     var export: [UInt8]? {
         guard self.node != nil else { return nil }
         if let known = self.currentReading.export { return known }
-        let found = self.look { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
+        let found = self.look { transaction throws(StoreError) in
+            // What is put together from all circles.
+            guard transaction.circles.count > 1 else { return try StateExport.json(of: &transaction) }
+            var state = CombinedState(.present, of: transaction)
+            return try StateExport.json(of: &state)
+        }
         self.currentReading.export = found
         return found
     }
@@ -163,7 +171,10 @@ extension World {
         for machine in self.machines where machine.isUp && !machine.isTainted && machine.hostile == nil {
             guard machine.alteredUntil <= self.time else { continue }
             guard let state = self.inspect(machine) else { continue }
-            if let twin = states.first(where: { $0.state.frontier == state.frontier }), twin.state != state {
+            let twin = states.first {
+                $0.state.frontier == state.frontier && $0.machine.user == machine.user
+            }
+            if let twin, twin.state != state {
                 let difference = ModelWords.firstDifference(twin.machine.export ?? [], machine.export ?? [])
                 self.record.find(
                     .divergence,
@@ -204,8 +215,13 @@ extension World {
         let cryptography = SodiumCryptography(memo: nil)
         let found = self.read(machine) { transaction throws(StoreError) in
             var found = Inspection()
-            let visible = try VisibleObjects(of: &transaction)
-            found.tree = try StateChecks.tree(visible, in: &transaction)
+            let isSingle = transaction.circles.count == 1
+            let visible = isSingle ? try VisibleObjects(of: &transaction) : nil
+            if let visible {
+                found.tree = try StateChecks.tree(visible, in: &transaction)
+            } else {
+                found.tree = try StateChecks.combinedTree(in: transaction)
+            }
             found.twins = try StateChecks.twins(in: &transaction)
             found.isWaiting = try StateChecks.isWaiting(of: machine.founder, in: &transaction)
             found.hasConflict = try !transaction.conflictedRegisters().isEmpty
@@ -214,7 +230,11 @@ extension World {
             let isComplete = try transaction.isComplete()
             if !isComplete { found.twins = nil }
             guard !found.isWaiting, isDue, isComplete else { return found }
-            found.fingerprint = try StateFingerprint(of: visible, in: &transaction)
+            if let visible {
+                found.fingerprint = try StateFingerprint(of: visible, in: &transaction)
+            } else {
+                found.fingerprint = try StateFingerprint(ofCirclesIn: transaction)
+            }
             var digest = SettledDigest()
             _ = try digest.step(upTo: .max, in: &transaction, cryptography)
             found.digest = digest.sums

@@ -102,6 +102,8 @@ package enum CheckedProperty: String, CaseIterable, Codable, Hashable, Sendable 
     case violation
     /// P26: somebody is a member who held no invite, or whoever was told that he is one is not.
     case membership
+    /// P26: somebody has something that was never shared with him.
+    case leaked
     /// A node holds more for others than its limits say, or lets more strangers in.
     case unbounded
     /// One seed made two different runs.
@@ -185,6 +187,18 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     case pastRead
     case pastReordered
     case pastReadByTime
+    /// Something was shared, and taken back; a property was hidden, and shown to somebody; a machine was removed, and
+    /// somebody was taken out of the workspace.
+    case shared
+    case unshared
+    case propertyHidden
+    case propertyShared
+    case deviceRemoved
+    case personDismissed
+    /// Something was taken back, or done again, where several people write.
+    case sharedUndone
+    /// What was put together from several circles was compared with the naive model.
+    case circlesComparedWithModel
     /// All that was taken back had seen everything else or was seen by it, so that the state must be as if it had not
     /// been.
     case undoneInOrder

@@ -120,6 +120,23 @@ enum StateChecks {
         return values[0] == values[1] ? nil : "twin registers hold \(values)"
     }
 
+    /// P16, of what is put together from several circles.
+    static func combinedTree(in transaction: some StoreTransaction) throws(StoreError) -> String? {
+        var state = CombinedState(.present, of: transaction)
+        let visible = try state.visibleObjects()
+        var (reached, open): (Set<ObjectIndex>, [ObjectIndex?]) = ([], [nil])
+        while let parent = open.popLast() {
+            for child in try state.visibleChildren(of: parent, after: nil, limit: .max) {
+                guard reached.insert(child).inserted else { return "an object is listed twice" }
+                guard try state.object(child).parent == parent else {
+                    return "\(try state.object(child).id) is listed where it does not stand"
+                }
+                open.append(child)
+            }
+        }
+        return reached == Set(visible) ? nil : "\(visible.count) objects show, \(reached.count) are listed"
+    }
+
     /// P16: every visible object is below the root, once, and nothing is below itself.
     static func tree(in transaction: inout some StoreTransaction) throws(StoreError) -> String? {
         try self.tree(VisibleObjects(of: &transaction), in: &transaction)

@@ -52,6 +52,12 @@ struct StateFingerprint: Hashable {
         }
     }
 
+    /// Of what is put together from several circles, by all that is exported of it.
+    init(ofCirclesIn transaction: some StoreTransaction) throws(StoreError) {
+        var state = CombinedState(.present, of: transaction)
+        self.bits = StateFingerprint.number(of: try StateExport.json(of: &state))
+    }
+
     private static func number(of bytes: Bytes16) -> UInt64 { StateDigest.mixed(bytes.high, bytes.low, 0) }
 
     /// As Fowler, Noll and Vo hash (FNV-1a, 64 bits).

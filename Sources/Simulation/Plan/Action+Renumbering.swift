@@ -18,6 +18,12 @@ extension Action {
         case .restamp(let peer): number(peer).map { .restamp(peer: $0) }
         case .history(let peer, let action): number(peer).map { .history(peer: $0, action) }
         case .branch(let peer, let action): number(peer).map { .branch(peer: $0, action) }
+        case .sharing(let peer, let action):
+            if let peer = number(peer), let action = action.renumberingPeers(number) {
+                .sharing(peer: peer, action)
+            } else {
+                nil
+            }
         case .process(let peer, let action): number(peer).map { .process(peer: $0, action) }
         case .disk(let peer, let action): number(peer).map { .disk(peer: $0, action) }
         case .join(let inviter): number(inviter).map { .join(inviter: $0) }
@@ -35,8 +41,9 @@ extension Action {
             .history(peer: peer, .forget(number(object), name: name))
         case .branch(let peer, .write(let branch, let steps)):
             .branch(peer: peer, .write(branch, steps.map { $0.renumberingObjects(number) }))
+        case .sharing(let peer, let action): .sharing(peer: peer, action.renumberingObjects(number))
         case .hostile(let peer, let victim, let action):
-            .hostile(peer: peer, victim: victim, action.mappingSteps { $0.renumberingObjects(number) })
+            .hostile(peer: peer, victim: victim, action.renumberingObjects(number))
         default: self
         }
     }
@@ -73,15 +80,31 @@ extension NetworkAction {
 
 extension HostileAction {
     fileprivate func renumberingPeers(_ number: (Int) -> Int?) -> HostileAction? {
-        guard case .equivocate(let change, let other, let otherStep, let back) = self else { return self }
-        return number(other).map { .equivocate(change, other: $0, otherStep, back: back) }
+        switch self {
+        case .equivocate(let change, let other, let otherStep, let back):
+            number(other).map { .equivocate(change, other: $0, otherStep, back: back) }
+        case .declare(let chain, let peer, let role): number(peer).map { .declare(chain, about: $0, role) }
+        default: self
+        }
+    }
+
+    fileprivate func renumberingObjects(_ number: (Int) -> Int) -> HostileAction {
+        self.mapping { change in
+            HostileChange(chain: change.chain.renumberingObjects(number), step: change.step.renumberingObjects(number))
+        } and: {
+            $0.renumberingObjects(number)
+        }
     }
 
     /// With each step of what it writes as `change` makes it.
     func mappingSteps(_ change: (WorkStep) -> WorkStep) -> HostileAction {
-        func mapped(_ written: HostileChange) -> HostileChange {
-            HostileChange(chain: written.chain, step: change(written.step))
-        }
+        self.mapping({ HostileChange(chain: $0.chain, step: change($0.step)) }, and: change)
+    }
+
+    private func mapping(
+        _ mapped: (HostileChange) -> HostileChange,
+        and change: (WorkStep) -> WorkStep
+    ) -> HostileAction {
         switch self {
         case .write(let written): return .write(mapped(written))
         case .equivocate(let written, let other, let step, let back):
@@ -92,6 +115,9 @@ extension HostileAction {
         case .backdate(let written): return .backdate(mapped(written))
         case .fork(let written, let count): return .fork(mapped(written), count: count)
         case .spoil(let spoiling, let written): return .spoil(spoiling, mapped(written))
+        case .declare(let chain, let peer, let role):
+            let other = mapped(HostileChange(chain: chain, step: .twins)).chain
+            return .declare(other, about: peer, role)
         case .replay, .withhold, .claim, .restamp, .reverse, .garble, .dawdle, .flood, .stay: return self
         }
     }
@@ -104,6 +130,12 @@ extension HostileAction {
             return step
         }
         return steps
+    }
+}
+
+extension HostileChainName {
+    fileprivate func renumberingObjects(_ number: (Int) -> Int) -> HostileChainName {
+        HostileChainName(self.number, in: self.object.map(number))
     }
 }
 

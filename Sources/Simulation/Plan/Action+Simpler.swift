@@ -15,6 +15,7 @@ extension Action {
         case .history(let peer, .act(.some, _)): return [.history(peer: peer, .act(program: nil, isNew: true))]
         case .history(let peer, .bringBack): return [.history(peer: peer, .remember)]
         case .branch(let peer, let action): return action.simplerForms(by: peer)
+        case .sharing(let peer, let action): return action.simplerForms.map { .sharing(peer: peer, $0) }
         case .history(let peer, .compact(let keeping)) where keeping > .milliseconds(0):
             return [.history(peer: peer, .compact(keeping: .milliseconds(0)))]
         case .history(let peer, .forget(let object, let name)):
@@ -123,8 +124,8 @@ extension HostileAction {
             forms += [1, 2, 8].filter { $0 < count }.map { .fork(change, count: $0) }
         case .restamp(let isOwn, let count):
             forms += [1, 2, 8].filter { $0 < count }.map { .restamp(isOwn: isOwn, count: $0) }
-        case .write, .name, .replay, .withhold, .claim, .orphan, .stampAhead, .backdate, .reverse, .spoil, .garble,
-            .dawdle, .stay:
+        case .write, .name, .replay, .withhold, .claim, .orphan, .stampAhead, .backdate, .reverse, .spoil, .declare,
+            .garble, .dawdle, .stay:
             break
         }
         return forms

@@ -12,6 +12,7 @@ package enum Action: Hashable, Sendable {
     case restamp(peer: Int)
     case history(peer: Int, HistoryAction)
     case branch(peer: Int, BranchAction)
+    case sharing(peer: Int, SharingAction)
     case process(peer: Int, ProcessAction)
     case disk(peer: Int, DiskAction)
     /// A new device joins by an invite of this peer.

@@ -3,6 +3,8 @@ package import Engine
 /// All that is decided about a run before it begins.
 package struct Plan: Hashable, Sendable {
     package var peerCount: Int
+    /// Which person uses each machine, from 0, who founds the workspace; empty if one uses all.
+    package var users: [Int] = []
     package var topology = Topology.mesh
     var links = LinkClass.lan
     /// Which of the faults that last are switched on.
@@ -28,6 +30,7 @@ extension Plan {
     init(of scenario: Scenario, duration: VirtualTime, actions: [TimedAction], core: [Int]) {
         self.init(
             peerCount: scenario.peers.count,
+            users: scenario.users,
             topology: scenario.topology,
             links: scenario.links,
             faults: scenario.faults,
@@ -38,6 +41,21 @@ extension Plan {
             actions: actions,
             core: core
         )
+    }
+}
+
+extension Plan {
+    /// Whether several people use the machines.
+    var isShared: Bool { self.users.contains { $0 != 0 } }
+
+    /// Which person uses a machine.
+    func user(of peer: Int) -> Int { peer < self.users.count ? self.users[peer] : 0 }
+
+    /// The people who use some machines, numbered in the order in which they come up; empty if it is one.
+    static func renumbered(_ users: [Int]) -> [Int] {
+        var known: [Int] = []
+        for user in users where !known.contains(user) { known.append(user) }
+        return known.count < 2 ? [] : users.map { known.firstIndex(of: $0) ?? 0 }
     }
 }
 

@@ -17,7 +17,7 @@ extension PlanGenerator {
     }
 
     private mutating func hostileAction(_ fault: Fault, _ peer: Int, _ victim: Int) -> HostileAction {
-        let change = HostileChange(chain: self.tape.below(3, .plan), step: self.hostileStep(peer))
+        let change = HostileChange(chain: HostileChainName(self.tape.below(3, .plan)), step: self.hostileStep(peer))
         switch fault {
         case .hostileWrite: return change.chain == 1 ? .name(change) : .write(change)
         case .equivocation:

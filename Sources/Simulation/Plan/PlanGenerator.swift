@@ -13,6 +13,9 @@ package struct PlanLimits: Hashable, Sendable {
     /// How long the faults go on; nil to draw it.
     package var duration: VirtualTime?
 
+    /// Whether several people use the machines; nil to draw it.
+    package var isShared: Bool?
+
     package init() {}
 }
 
@@ -42,6 +45,7 @@ package struct PlanGenerator {
             generator.addBranchesBesideWork()
         }
         generator.addFaults()
+        generator.addPeople(limits)
         // A stable order: what was drawn first comes first.
         let indexed = generator.plan.actions.enumerated().sorted {
             ($0.element.time, $0.offset) < ($1.element.time, $1.offset)

@@ -36,6 +36,7 @@ package struct Recipe: Hashable, Sendable {
     package var scenario: Scenario {
         var scenario = Scenario()
         scenario.peers = (0..<self.plan.peerCount).map { ScenarioText.peer($0) }
+        scenario.users = self.plan.users
         scenario.topology = self.plan.topology
         scenario.links = self.plan.links
         scenario.faults = self.plan.faults

@@ -111,6 +111,7 @@ extension Recipe {
             case .write(_, let steps): named = steps.flatMap(\.objects)
             case .branch(_, .write(_, let steps)): named = steps.flatMap(\.objects)
             case .history(_, .bringBack(let object)), .history(_, .forget(let object, _)): named = [object]
+            case .sharing(_, let action): named = action.objects
             default: named = []
             }
             for object in named where !objects.contains(object) { objects.append(object) }
@@ -135,6 +136,10 @@ extension Recipe {
         }
         var recipe = self
         recipe.plan.peerCount -= 1
+        if !recipe.plan.users.isEmpty {
+            recipe.plan.users.remove(at: peer)
+            recipe.plan.users = Plan.renumbered(recipe.plan.users)
+        }
         recipe.plan.actions = self.plan.actions.compactMap { timed in
             timed.action.renumberingPeers(number).map { TimedAction(time: timed.time, action: $0) }
         }

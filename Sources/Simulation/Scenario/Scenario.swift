@@ -1,6 +1,8 @@
 /// A run written down by a person: a world, what is done in it, and what is expected.
 package struct Scenario: Hashable, Sendable {
     package var peers: [String] = []
+    /// Which person uses each of them, from 0; empty if one uses all.
+    var users: [Int] = []
     package var topology = Topology.mesh
     var links = LinkClass.lan
     /// Faults that are no actions: they change how links are.
@@ -79,6 +81,12 @@ package indirect enum Expectation: Hashable, Sendable {
     case onBranch(Int, Expectation)
     /// No more than so many bytes have arrived at all machines together.
     case deliveredAtMost(byteCount: Int)
+    /// What shows to some peers alone.
+    case on([Int], Expectation)
+    /// Nothing on the disks of some peers has a text in it.
+    case untold([Int], text: String)
+    /// The object is listed as left behind in another circle than it is in, or it is not.
+    case left(Int, Bool)
     case seen(Mark)
     case neverSeen(Mark)
 }

@@ -29,6 +29,7 @@ extension ScenarioParser {
             return .history(peer: peer, .forget(object, name: name))
         }
         if let action = try self.branchAction(&line) { return .branch(peer: peer, action) }
+        if let action = try self.sharingAction(&line) { return .sharing(peer: peer, action) }
         if line.take("disk") { return .disk(peer: peer, try self.diskAction(&line)) }
         if line.take("invites") { return .join(inviter: peer) }
         if line.take("pairs") { return .pair(inviter: peer, try self.pairingTrouble(&line)) }

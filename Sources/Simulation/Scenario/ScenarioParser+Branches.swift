@@ -46,12 +46,13 @@ extension ScenarioParser {
         return number
     }
 
-    /// `on b` after what is expected of an object: there, and not on the main timeline.
+    /// `on b` after what is expected of an object: there, and not on the main timeline; or `on A B`, on these peers.
     mutating func expectation(
         _ expectation: Expectation,
-        onBranchOf line: inout ScenarioLine
+        placedBy line: inout ScenarioLine
     ) throws(ScenarioError) -> Expectation {
         guard line.take("on") else { return expectation }
+        if self.isPeer(line.peek) { return .on(try self.peers(&line), expectation) }
         switch expectation {
         case .exists, .isGone, .stands, .value: return .onBranch(try self.branch(&line), expectation)
         default: throw line.failure("only what shows of an object can be expected on a branch")

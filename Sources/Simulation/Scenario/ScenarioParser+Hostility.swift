@@ -11,7 +11,7 @@ extension ScenarioParser {
     private mutating func hostility(_ verb: String, _ line: inout ScenarioLine) throws(ScenarioError) -> HostileAction {
         switch verb {
         case "writes": return .write(try self.hostileChange(&line))
-        case "equivocates" where ["on", "does", "back"].contains(line.peek):
+        case "equivocates" where ["on", "in", "does", "back"].contains(line.peek):
             let back = line.take("back") ? try line.number("a number of changes") : 0
             let change = try self.hostileChange(&line)
             try line.expect("else")
@@ -23,7 +23,7 @@ extension ScenarioParser {
             let other = try self.peer(&line)
             let otherStep = WorkStep.assign(object, name: name, text: try line.text())
             let back = line.take("back") ? try line.number("a number of changes") : 0
-            let chain = line.take("on") ? try line.number("a chain") : 0
+            let chain = try self.chain(&line)
             return .equivocate(HostileChange(chain: chain, step: step), other: other, otherStep, back: back)
         case "replays": return .replay
         case "withholds": return .withhold
@@ -46,6 +46,14 @@ extension ScenarioParser {
         case "spoils":
             let spoiling = try line.word("how a run is spoiled", else: "no way to spoil a run", Spoiling.init)
             return .spoil(spoiling, try self.hostileChange(&line))
+        case "grants":
+            let peer = try self.peer(&line)
+            try line.expect("as")
+            let role = try self.role(&line)
+            return .declare(try self.chain(&line), about: peer, role)
+        case "removes":
+            let peer = try self.peer(&line)
+            return .declare(try self.chain(&line), about: peer, nil)
         case "garbles": return .garble(seed: try line.number("a seed"))
         case "dawdles": return .dawdle
         case "floods":
@@ -57,12 +65,18 @@ extension ScenarioParser {
 
     /// An object's property, a text, and on which chain it is written; or any step after “does”.
     private mutating func hostileChange(_ line: inout ScenarioLine) throws(ScenarioError) -> HostileChange {
-        let first = line.take("on") ? try line.number("a chain") : 0
+        let first = try self.chain(&line)
         if line.take("does") { return HostileChange(chain: first, step: try self.step(&line)) }
         let (object, name) = try self.property(&line)
         let text = try line.text()
-        let chain = line.take("on") ? try line.number("a chain") : 0
+        let chain = try self.chain(&line)
         return HostileChange(chain: chain, step: .assign(object, name: name, text: text))
+    }
+
+    /// `on 1 in x`: its chain 1 in the circle that the object is in.
+    private mutating func chain(_ line: inout ScenarioLine) throws(ScenarioError) -> HostileChainName {
+        let number = line.take("on") ? try line.number("a chain") : 0
+        return HostileChainName(number, in: line.take("in") ? try self.object(&line) : nil)
     }
 
     func pairingTrouble(_ line: inout ScenarioLine) throws(ScenarioError) -> PairingTrouble {

@@ -42,7 +42,7 @@ package struct ScenarioParser {
         } else if line.take("settle") {
             content = .settle(core: try self.core(&line))
         } else if time == nil, line.take("expect") {
-            content = .expect(try self.expectation(try self.expectation(&line), onBranchOf: &line))
+            content = .expect(try self.expectation(try self.expectation(&line), placedBy: &line))
         } else if let word = line.peek, word.hasSuffix(":") {
             _ = try line.word("a peer")
             content = .action(try self.peerAction(try self.peer(String(word.dropLast()), line), &line))
@@ -81,6 +81,15 @@ package struct ScenarioParser {
             guard Set(self.scenario.peers).count == self.scenario.peers.count else {
                 throw line.failure("two peers have one name")
             }
+        } else if line.take("person") {
+            let user = (self.scenario.users.max() ?? 0) + 1
+            if self.scenario.users.isEmpty { self.scenario.users = self.scenario.peers.map { _ in 0 } }
+            while !line.isAtEnd {
+                let peer = try self.peer(&line)
+                guard peer > 0 else { throw line.failure("the first peer is that of who founds the workspace") }
+                self.scenario.users[peer] = user
+            }
+            guard self.scenario.users.contains(user) else { throw line.failure("a peer is missing") }
         } else if line.take("topology") {
             self.scenario.topology = try line.word("a topology", else: "not a topology", Topology.init)
         } else if line.take("links") {
@@ -120,6 +129,15 @@ package struct ScenarioParser {
 
     package func peer(_ line: inout ScenarioLine) throws(ScenarioError) -> Int {
         try self.peer(try line.word("a peer"), line)
+    }
+
+    func isPeer(_ name: String?) -> Bool { name.map { self.scenario.peers.contains($0) } ?? false }
+
+    /// Those that the rest of a line names.
+    func peers(_ line: inout ScenarioLine) throws(ScenarioError) -> [Int] {
+        var peers = [try self.peer(&line)]
+        while !line.isAtEnd { peers.append(try self.peer(&line)) }
+        return peers
     }
 
     package mutating func object(_ line: inout ScenarioLine) throws(ScenarioError) -> Int {
@@ -174,6 +192,13 @@ package struct ScenarioParser {
             let (object, name) = try self.property(&line)
             return .kept(peer: peer, object, property: name, try line.number("a number of writes"))
         }
+        if line.take("untold") {
+            let text = try line.text()
+            try line.expect("on")
+            return .untold(try self.peers(&line), text: text)
+        }
+        if line.take("left") { return .left(try self.object(&line), true) }
+        if line.take("nothing", "left") { return .left(try self.object(&line), false) }
         if line.take("branch") { return .branch(try self.branch(&line)) }
         if line.take("no", "branch") { return .noBranch(try self.branch(&line)) }
         if line.take("no", "conflict") {

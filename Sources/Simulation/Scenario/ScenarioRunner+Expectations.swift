@@ -17,6 +17,21 @@ extension ScenarioRunner {
         case .forked(let count): return self.miscount(wanted: count...count) { $0.forks.count }
         case .members(let count): return self.miscount(wanted: count...count) { $0.peers.count }
         case .replicas(let limit): return self.miscount(wanted: 0...limit) { $0.frontier.count }
+        case .on(let peers, let expectation):
+            var runner = self
+            runner.only = peers
+            return runner.contradiction(to: expectation)
+        case .untold(let peers, let text):
+            let told = peers.first { self.world.machines[$0].hasText(text) }
+            return told.map { "machine \($0) has it" }
+        case .left(let object, let isLeft):
+            return self.contradiction { transaction throws(StoreError) in
+                guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else {
+                    return "the object is not there"
+                }
+                let isFound = try !transaction.leftWrites(behind: index).isEmpty
+                return isFound == isLeft ? nil : isFound ? "something is left behind" : "nothing is left behind"
+            }
         case .branch(let branch):
             return self.contradiction { World.branch(branch, in: $0) == nil ? "the branch is gone" : nil }
         case .noBranch(let branch):
@@ -29,7 +44,11 @@ extension ScenarioRunner {
             }
         case .exists, .isGone, .stands, .value:
             return self.contradiction { transaction throws(StoreError) in
-                try Self.contradiction(to: expectation, inState: &transaction)
+                guard transaction.circles.count > 1 else {
+                    return try Self.contradiction(to: expectation, inState: &transaction)
+                }
+                var state = CombinedState(.present, of: transaction)
+                return try Self.contradiction(to: expectation, inState: &state)
             }
         case .conflict(let object, let property, let text):
             return self.contradiction { transaction throws(StoreError) in
@@ -69,7 +88,11 @@ extension ScenarioRunner {
         }
     }
 
-    private var machines: [Machine] { self.world.machines.filter { $0.isUp && $0.hostile == nil } }
+    private var machines: [Machine] {
+        self.world.machines.filter { machine in
+            machine.isUp && machine.hostile == nil && self.only?.contains(machine.number) ?? true
+        }
+    }
 
     /// What is not so in the store of a machine.
     private func contradiction(_ body: (inout SQLiteStore.Transaction) throws(StoreError) -> String?) -> String? {

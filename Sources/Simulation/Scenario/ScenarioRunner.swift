@@ -7,6 +7,8 @@ package struct ScenarioRunner {
     private static let pace = VirtualTime.milliseconds(20)
 
     let world: World
+    /// The only machines that something is expected of; nil if it is of all.
+    var only: [Int]?
     private let hasExpectations: Bool
 
     /// `watchesSilence`: whether equal machines are watched for saying nothing more, which takes the longest.
@@ -26,6 +28,10 @@ package struct ScenarioRunner {
         let tape = ChoiceTape(seed: scenario.seed, plain: scenario.isNetworkPlain ? [.network] : [])
         self.world = World(plan: plan, tape: tape)
         self.world.comparesAll = true
+        let isShared = scenario.statements.contains { statement in
+            if case .action(let action) = statement.content { action.isSharing } else { false }
+        }
+        if isShared { self.world.isShared = true }
         self.hasExpectations = scenario.statements.contains { if case .expect = $0.content { true } else { false } }
     }
 

@@ -13,6 +13,7 @@ extension ScenarioText {
         case .restamp(let peer): return "\(self.peer(peer)): restamps"
         case .history(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
         case .branch(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
+        case .sharing(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
         case .process(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
         case .disk(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
         case .join(let inviter): return "\(self.peer(inviter)): invites"

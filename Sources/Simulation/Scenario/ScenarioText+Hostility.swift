@@ -19,6 +19,9 @@ extension ScenarioText {
         case .restamp(let isOwn, let count): return "restamps \(victim) \(isOwn ? "own" : "all") \(count)"
         case .reverse: return "reverses \(victim)"
         case .spoil(let spoiling, let change): return "spoils \(victim) \(spoiling.rawValue)\(self.words(change))"
+        case .declare(let chain, let peer, let role):
+            let said = role.map { "grants \(victim) \(self.peer(peer)) as \(self.word($0))" }
+            return (said ?? "removes \(victim) \(self.peer(peer))") + self.words(chain)
         case .garble(let seed): return "garbles \(victim) \(seed)"
         case .dawdle: return "dawdles \(victim)"
         case .flood(let flooding, let count): return "floods \(victim) \(flooding.rawValue) \(count)"
@@ -26,8 +29,12 @@ extension ScenarioText {
         }
     }
 
+    private static func words(_ chain: HostileChainName) -> String {
+        (chain.number > 0 ? " on \(chain.number)" : "") + (chain.object.map { " in \(self.object($0))" } ?? "")
+    }
+
     private static func words(_ change: HostileChange) -> String {
-        (change.chain > 0 ? " on \(change.chain)" : "") + " does \(self.words(change.step))"
+        self.words(change.chain) + " does \(self.words(change.step))"
     }
 
     package static func words(_ trouble: PairingTrouble) -> String {

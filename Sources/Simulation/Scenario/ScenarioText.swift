@@ -6,6 +6,9 @@ package enum ScenarioText {
     /// One line a statement, defaults left out; peers by letter, objects by number.
     package static func lines(_ scenario: Scenario) -> [String] {
         var lines = ["peers \(self.peers(Array(scenario.peers.indices)))"]
+        for user in 1..<max(1, (scenario.users.max() ?? 0) + 1) {
+            lines.append("person \(self.peers(scenario.users.indices.filter { scenario.users[$0] == user }))")
+        }
         if scenario.topology != .mesh { lines.append("topology \(scenario.topology.rawValue)") }
         if scenario.links != .lan { lines.append("links \(scenario.links.rawValue)") }
         let faults = Fault.allCases.filter { scenario.faults.contains($0) }
@@ -67,6 +70,9 @@ package enum ScenarioText {
         case .members(let count): return "members \(count)"
         case .replicas(let count): return "replicas \(count)"
         case .deliveredAtMost(let count): return "delivered at most \(count) bytes"
+        case .on(let peers, let expectation): return "\(self.words(expectation)) on \(self.peers(peers))"
+        case .untold(let peers, let text): return "untold \"\(text)\" on \(self.peers(peers))"
+        case .left(let object, let isLeft): return (isLeft ? "" : "nothing ") + "left \(self.object(object))"
         case .branch(let branch): return "branch b\(branch)"
         case .noBranch(let branch): return "no branch b\(branch)"
         case .onBranch(let branch, let expectation): return "\(self.words(expectation)) on b\(branch)"

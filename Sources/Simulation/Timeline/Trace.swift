@@ -107,7 +107,8 @@ extension Trace {
         let machine: Int?
         switch action {
         case .write(let peer, _), .stranger(let peer, _), .hostile(let peer, _, _), .clock(let peer, _),
-            .restamp(let peer), .history(let peer, _), .branch(let peer, _), .process(let peer, _), .disk(let peer, _),
+            .restamp(let peer), .history(let peer, _), .branch(let peer, _), .sharing(let peer, _),
+            .process(let peer, _), .disk(let peer, _),
             .join(let peer), .pair(let peer, _), .leave(let peer):
             machine = peer
         case .network: machine = nil

@@ -14,6 +14,8 @@ package final class ChoiceTape {
         case seeds
         /// What the oracles look at.
         case oracles
+        /// Who uses which machine, and what people share.
+        case sharing
     }
 
     /// The choices of one lane.

@@ -26,8 +26,12 @@ extension World {
         self.found()
         for number in 1..<max(1, self.plan.peerCount) {
             // By whom it can reach: of the others it hears from him, and they of it.
-            let inviter = (0..<number).first { self.network.hasLink($0, number) } ?? 0
-            self.join(self.machines[inviter])
+            let user = self.plan.user(of: number)
+            let isNew = !(0..<number).contains { self.plan.user(of: $0) == user }
+            // The founder lets in other people, and everybody machines of his own.
+            let inviters = (0..<number).filter { self.plan.user(of: $0) == (isNew ? 0 : user) }
+            let inviter = inviters.first { self.network.hasLink($0, number) } ?? inviters[0]
+            self.join(self.machines[inviter], person: isNew ? "person\(user)" : nil)
         }
         self.run(until: Simulation.preparation)
         for timed in self.plan.actions {

@@ -8,6 +8,8 @@ package struct Workload {
     /// Objects that no step names have numbers from here on.
     private var nextObject = 1_000_000
     package var acknowledgedCount = 0
+    /// Whether a step makes an object that is not there, whatever it does with it; else only creations do.
+    var makesObjects = true
 
     /// CheckedProperty names, few so that writes collide.
     static let propertyNames = ["title", "body", "done"]
@@ -51,11 +53,11 @@ package struct Workload {
         case .set(let number, let property):
             let object = Workload.object(number)
             let name = Workload.name(property)
-            return [Workload.making(object), .set(object, name: name, value: self.nextValue())]
+            return self.making(object) + [.set(object, name: name, value: self.nextValue())]
         case .unset(let number, let property): return [.unset(Workload.object(number), name: Workload.name(property))]
         case .assign(let number, let name, let text):
             let object = Workload.object(number)
-            return [Workload.making(object), .set(object, name: name, value: .string(text))]
+            return self.making(object) + [.set(object, name: name, value: .string(text))]
         case .clear(let number, let name): return [.unset(Workload.object(number), name: name)]
         case .move(let number, let parent):
             return [.move(Workload.object(number), parent: parent.map { Workload.object($0) }, before: nil)]
@@ -74,7 +76,7 @@ package struct Workload {
                 let name = String(position) + String(repeating: "n", count: max(0, byteCount - 6))
                 return .set(object, name: name, value: .int(Int64(position)))
             }
-            return [Workload.making(object)] + sets
+            return self.making(object) + sets
         case .twins:
             let value = self.nextValue()
             return Workload.twins.flatMap { twin -> [Transaction.Step] in
@@ -93,6 +95,11 @@ package struct Workload {
         under parent: ObjectID? = nil
     ) -> Transaction.Step {
         .create(Transaction.Creation(id: .given(object), type: type, parent: parent))
+    }
+
+    /// Makes an object if it is not there, and steps do that.
+    private func making(_ object: ObjectID) -> [Transaction.Step] {
+        self.makesObjects ? [Workload.making(object)] : []
     }
 
     private mutating func newObject() -> ObjectID {
@@ -120,6 +127,15 @@ extension World {
         let request = self.work.request(steps, as: machine.program.context(on: nil))
         self.handle(machine, .write([request]))
         self.noteAction(of: request, on: machine)
+        self.noteSecrets(steps, of: request, on: machine)
+    }
+
+    /// Takes note of what somebody has written for himself alone.
+    private func noteSecrets(_ steps: [WorkStep], of request: WriteRequest, on machine: Machine) {
+        guard self.isShared, self.acknowledged?.request == request.id else { return }
+        for case .assign(let object, let name, let text) in steps where text.hasPrefix(Secrets.prefix) {
+            self.oracles.secrets.wrote(text, to: name, of: Workload.object(object), on: machine)
+        }
     }
 
     /// Takes note of a write that was acknowledged: those that follow may belong to its action.

@@ -14,6 +14,7 @@ extension World {
         case .restamp(let peer): self.restamp(self.machines[peer])
         case .history(let peer, let action): self.perform(action, on: self.machines[peer])
         case .branch(let peer, let action): self.perform(action, on: self.machines[peer])
+        case .sharing(let peer, let action): self.perform(action, on: self.machines[peer])
         case .process(let peer, let action): self.perform(action, on: self.machines[peer])
         case .disk(let peer, let action): self.perform(action, on: self.machines[peer])
         case .join(let inviter): self.join(self.machines[inviter])

@@ -102,6 +102,11 @@ extension World {
         }
         self.handle(machine, .write([request]))
         guard let (before, step, device) = notes.content, self.isDurable(request.id, on: machine) else { return nil }
+        // What a part of an action did that others do not read is not in their models.
+        if self.isShared {
+            if step != nil { self.record.mark(.sharedUndone) }
+            return step.map { (self.acknowledged?.dot, $0.rest) }
+        }
         let after = machine.look { transaction throws(StoreError) in
             try UndoCheck.State(of: branch, in: &transaction, founder: founder, now: now)
         }

@@ -28,6 +28,13 @@ extension World {
             member.manner = action
             self.visit(victim, member, .perform(action))
             return
+        case .declare(let chain, let peer, let role):
+            guard let user = self.machine(peer)?.user else { return }
+            let stamp = member.nextStamp(on: chain, at: self.time)
+            let statement = member.statement(role, about: user, on: chain)
+            member.extend(chain, [HostileDraft(stamp: stamp, edits: [statement])], opening: stamp)
+            self.visit(victim, member, .perform(action))
+            return
         case .fork, .restamp, .reverse:
             self.visit(victim, member, .perform(action))
             return
@@ -268,6 +275,7 @@ extension HostileAction {
         case .restamp: .hostileRestamp
         case .reverse: .hostileReversal
         case .spoil: .spoiledRun
+        case .declare: .hostileWrite
         case .garble: .malformedMessage
         case .dawdle: .slowMember
         case .flood: .flood

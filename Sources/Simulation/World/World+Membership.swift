@@ -44,10 +44,18 @@ extension World {
     /// One more device, by an invite of another and the real pairing handshake.
     ///
     /// Nothing disturbs a pairing here: it takes place at once, or not at all because the inviter is not there.
-    func join(_ inviter: Machine) {
+    ///
+    /// `person`: what its user is called, if he is another one than the inviter's.
+    func join(_ inviter: Machine, person: String? = nil) {
         guard inviter.isUp, inviter.hostile == nil else { return }
         let moment = inviter.moment(at: self.time)
-        let invite = try? inviter.node?.makeInvite(addresses: [inviter.host], port: Machine.port, at: moment)
+        let guest = person.map { Guest.person($0) } ?? .device
+        let invite = try? inviter.node?.makeInvite(
+            for: guest,
+            addresses: [inviter.host],
+            port: Machine.port,
+            at: moment
+        )
         guard let invite, inviter.disk.ending == nil,
             var session = JoinSession(
                 invite: invite,
@@ -62,12 +70,19 @@ extension World {
         let outcome = session.converse(now: self.time.milliseconds) { bytes in
             let effects = inviter.node?.handle(.received(connection, bytes), at: inviter.moment(at: self.time)) ?? []
             var answer: [UInt8] = []
-            for effect in effects { if case .send(connection, let more) = effect { answer += more } }
+            for effect in effects {
+                guard case .send(let receiver, let more) = effect else { continue }
+                // What it tells others meanwhile is of their connections.
+                if receiver == connection { answer += more } else { self.perform(effect, of: inviter) }
+            }
             return answer
         }
         if case .joined(let identity, let key, let goodbye) = outcome {
             self.handle(inviter, .received(connection, goodbye))
             self.admit(World.keyFile(of: identity), identity.origin, inviter: inviter, key)
+            // Of another person's device it does not know yet which it is.
+            let address = NetworkAddress(host: inviter.host, port: Machine.port)
+            if person != nil { self.handle(self.machines[self.machines.count - 1], .addAddress(address)) }
         }
         self.lookForEnding(inviter)
         self.handle(inviter, .closed(connection))

@@ -15,6 +15,8 @@ extension World {
 
     func probe(_ core: [Machine]) {
         guard core.count > 1, !self.record.hasFatalFinding else { return }
+        // Who is not let in any more is in no session with the others.
+        if self.record.marks.contains(.deviceRemoved) || self.record.marks.contains(.personDismissed) { return }
         if self.machines.contains(where: { $0.hostile != nil && $0.isUp }) {
             // Announcements of what came last are still under way.
             self.run(until: self.time + .seconds(5))
@@ -68,21 +70,22 @@ extension World {
 
     /// P24: what is written reaches all who are connected, without waiting for anything else.
     private func checkPush(_ core: [Machine]) {
-        for machine in core { self.write([.set(World.probedObject + machine.number, property: 0)], on: machine) }
+        for machine in core { self.write(self.probing(World.probedObject + machine.number, property: 0), on: machine) }
         self.run(until: self.time + self.pushTime)
         if !self.isEqual(core) { self.record.find(.notPushed, self.inequality(of: core)) }
     }
 
     /// P24: what does not come on the straight way is asked for from another who has it.
     private func checkDetour(_ core: [Machine]) {
-        guard core.count > 2 else { return }
+        // Who does not read it has nothing to pass on.
+        guard core.count > 2, Set(core.prefix(3).map(\.user)).count == 1 else { return }
         let sessions = self.sessions(of: core)
         guard sessions[0][1], sessions[0][2], sessions[1][2] else { return }
         let end = self.time + self.pushTime + .seconds(1)
         self.network.block(from: core[0].number, to: core[1].number, until: end)
         self.network.block(from: core[1].number, to: core[0].number, until: end)
         self.schedule(after: self.pushTime + .seconds(1)) { $0.releaseHeldLanes() }
-        self.write([.set(World.probedObject, property: 2)], on: core[0])
+        self.write(self.probing(World.probedObject, property: 2), on: core[0])
         self.run(until: self.time + self.pushTime)
         if !self.isEqual(core) { self.record.find(.notPushed, self.inequality(of: core)) }
     }
@@ -123,7 +126,8 @@ extension World {
     /// P25: new sessions send what was written meanwhile, and nothing that is known.
     private func checkMeetingAgain(_ core: [Machine]) {
         let pushed = core.map { self.pushedCount(of: $0) }
-        let held = self.changeCount(of: core[0])
+        let writer = core[core.count - 1]
+        let held = self.changeCount(of: writer)
         for wire in self.wires where wire.isConnected { self.reset(wire) }
         let written = self.disturbsSilence ? self.writeDuringMeeting(core) : 0
         let deadline = self.time + World.settlingTime
@@ -138,7 +142,7 @@ extension World {
         }
         if !self.isJoined(core) { self.record.find(.notQuiet, "a machine of the core is not connected again") }
         self.run(until: self.time + .seconds(5))
-        let growth = self.changeCount(of: core[0]) - held
+        let growth = self.changeCount(of: writer) - held
         if growth != written {
             self.record.find(.repeated, "\(written) changes were written, and there are \(growth) more")
         }
@@ -156,7 +160,7 @@ extension World {
     private func writeDuringMeeting(_ core: [Machine]) -> Int {
         let writer = core[core.count - 1]
         let writesApart = self.tape.chance(50, .network)
-        if writesApart { self.write([.set(World.probedObject, property: 1)], on: writer) }
+        if writesApart { self.write(self.probing(World.probedObject, property: 1), on: writer) }
         func isMet() -> Bool {
             self.wires.contains {
                 $0.isConnected && $0.ends.contains { $0.machine == writer.number && $0.state == .open }
@@ -167,7 +171,7 @@ extension World {
         let waits: [UInt64] = [1, 1, 1, 1, 2, 4, 10, 60, 300, 600, 1_200]
         for wait in waits {
             self.run(until: self.time + .milliseconds(wait))
-            self.write([.set(World.probedObject, property: 1)], on: writer)
+            self.write(self.probing(World.probedObject, property: 1), on: writer)
         }
         return waits.count + (writesApart ? 1 : 0)
     }
@@ -184,6 +188,12 @@ extension World {
         }
         let isConnected = core.allSatisfy { self.connectedCount(of: $0) > 0 }
         if !isConnected { self.record.find(.notQuiet, "a machine of the core is not connected again") }
+    }
+
+    /// Writes to an object, which is made if it is not there.
+    private func probing(_ object: Int, property: Int) -> [WorkStep] {
+        let set = WorkStep.set(object, property: property)
+        return self.isShared ? [.create(object, parent: nil), set] : [set]
     }
 
     private func pushedCount(of machine: Machine) -> Int {

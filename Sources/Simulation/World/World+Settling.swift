@@ -47,11 +47,18 @@ extension World {
         self.checkAcquaintance(core)
         self.checkAcknowledgedWrites(core)
         self.checkTimelyWrites(core)
-        self.compareWithModel(core[0])
+        if self.isShared {
+            self.checkSecrets()
+            for machine in core { self.compareCirclesWithModel(machine) }
+        } else {
+            self.compareWithModel(core[0])
+        }
         self.compareWithReplay(core)
-        self.checkVersions(core)
-        self.compareHistory(core)
-        self.checkBranches(core)
+        if !self.isShared {
+            self.checkVersions(core)
+            self.compareHistory(core)
+            self.checkBranches(core)
+        }
         self.checkErasures(core)
         self.checkSessions(core)
         if self.watchesSilence, !self.plan.endsWhenEqual { self.probe(core) }
@@ -61,6 +68,8 @@ extension World {
     func checkSessions(_ core: [Machine]) {
         // A hostile member has its own ideas of what it takes and acknowledges.
         guard !self.machines.contains(where: { $0.hostile != nil && $0.isUp }) else { return }
+        // Who was told of something, and then was not to have it any more, does not get it.
+        guard self.record.marks.isDisjoint(with: [.unshared, .deviceRemoved, .personDismissed]) else { return }
         let deadline = self.time + World.finishingTime
         while self.time < deadline, self.sessionResidue(core) != nil, !self.record.hasFatalFinding {
             self.run(until: self.time + .seconds(1))
@@ -123,6 +132,7 @@ extension World {
         func knows(_ left: Int, _ right: Int) -> Bool {
             guard let mine = statuses[left], let theirs = statuses[right] else { return false }
             return mine.peers.contains { $0.device == theirs.device }
+                || candidates[left].hasRemoved(candidates[right])
         }
         var largest: [Int] = []
         for start in candidates.indices {
@@ -142,6 +152,10 @@ extension World {
     // MARK: - Equality
 
     func isEqual(_ core: [Machine]) -> Bool {
+        if self.isShared {
+            return self.isEqualInCircles(core)
+                && !core.contains { self.isUnfinished($0) || self.speaksToTheDead($0) }
+        }
         guard core.allSatisfy(\.isUp), let first = core[0].frontier else { return false }
         guard core.dropFirst().allSatisfy({ $0.frontier == first }) else { return false }
         if core.contains(where: { self.isUnfinished($0) || self.speaksToTheDead($0) }) { return false }
@@ -163,6 +177,7 @@ extension World {
 
     func inequality(of core: [Machine]) -> String {
         var lines: [String] = []
+        if self.isShared, let gap = self.circleGap(of: core) { lines.append(gap) }
         for machine in core {
             guard let frontier = machine.frontier else {
                 lines.append("machine \(machine.number) is \(machine.condition)")
@@ -174,7 +189,7 @@ extension World {
             lines.append("machine \(machine.number) has \(chains.joined(separator: " "))\(ready)\(dead)")
         }
         let exports = core.compactMap(\.export)
-        if let first = exports.first, let other = exports.first(where: { $0 != first }) {
+        if !self.isShared, let first = exports.first, let other = exports.first(where: { $0 != first }) {
             lines.append("states differ: " + ModelWords.firstDifference(first, other))
         }
         return "after \(World.settlingTime.seconds) s: " + lines.joined(separator: "; ")
@@ -227,7 +242,13 @@ extension World {
         for machine in core {
             guard let status = machine.observedStatus(at: self.time) else { continue }
             let introduced = machine.look { transaction throws(StoreError) in
-                transaction.segmentIndices.compactMap { transaction.segment($0).device }
+                let roster = transaction.circles.index(of: .roster).flatMap { transaction.rights.rights(in: $0) }
+                // Who was removed is forgotten.
+                return transaction.segmentIndices.compactMap { index -> DeviceID? in
+                    guard let introduction = transaction.segment(index).introduction else { return nil }
+                    let isRemoved = ChainAuthor(introduction).flatMap { roster?.reads($0) } == false
+                    return isRemoved ? nil : introduction.device
+                }
             }
             let known = Set(status.peers.map(\.device) + [status.device])
             guard let stranger = introduced?.first(where: { !known.contains($0) }) else { continue }
@@ -260,7 +281,10 @@ extension World {
     private func unrepaired(_ core: [Machine]) -> String? {
         // Somebody else's clock has to say that one's own is right, and a hostile member's may say the opposite.
         guard core.count > 1, !self.machines.contains(where: { $0.hostile != nil && $0.isUp }) else { return nil }
-        for machine in core {
+        // Who was removed meets nobody who could.
+        let standing = core.filter { machine in !core.contains { $0.hasRemoved(machine) } }
+        guard standing.count > 1 else { return nil }
+        for machine in standing {
             guard let status = machine.observedStatus(at: self.time) else { continue }
             let own = status.waits.first { wait in
                 guard case .held = wait.reason else { return false }
@@ -308,6 +332,7 @@ extension World {
 
     /// What was acknowledged, is answered for, and is not there, in words; nil if all is.
     private func missingWrite(of core: [Machine]) -> String? {
+        if self.isShared { return self.missingWriteInCircles(of: core) }
         let required = self.oracles.acknowledged.required.filter { !self.isHostile(self.machines[$0.author]) }
         guard !required.isEmpty else { return nil }
         let write = core[0].look { transaction throws(StoreError) -> AcknowledgedWrites.Write? in
@@ -334,6 +359,15 @@ extension NodeFootprint {
 }
 
 extension Machine {
+    /// Whether another one is not of the workspace any more, as far as is known here.
+    func hasRemoved(_ other: Machine) -> Bool {
+        let author = other.author
+        return self.look { transaction throws(StoreError) -> Bool in
+            let roster = transaction.circles.index(of: .roster).flatMap { transaction.rights.rights(in: $0) }
+            return roster.map { $0.hasGranted(author.user) && !$0.reads(author) || $0.isRemoved(author) } ?? false
+        } ?? false
+    }
+
     /// What the node says of itself, with its disk behaving meanwhile.
     func observedStatus(at time: VirtualTime) -> NodeStatus? {
         self.disk.isObserved = true

@@ -31,7 +31,7 @@ package final class World {
     /// Whether the past is read in any case, and not only in a share of the runs.
     var comparesAll = false
     /// Whether this run keeps states and reads them again in the end, which takes time.
-    lazy var readsPast = self.comparesAll || self.tape.chance(World.pastPercent, .oracles)
+    lazy var readsPast = !self.isShared && (self.comparesAll || self.tape.chance(World.pastPercent, .oracles))
     /// Whether it is also tried what writes and strangers do to them then.
     var disturbsSilence = true
     /// The last request to restamp what is held.
@@ -39,6 +39,10 @@ package final class World {
     /// The last request that was acknowledged.
     var acknowledged: (request: RequestID, dot: Dot?)?
     var nextConnection: UInt64 = 1 << 63
+    /// Whether several people use the machines, or one removes some: not everybody has everything.
+    var isShared: Bool
+    /// By circle, whom anybody has ever given something there.
+    var guests: [Circle: Set<UserID>] = [:]
     /// Sessions that ended, as the machines said.
     var endedSessionCount = 0
     /// Whether there was ever a copy of a database that nobody could tell from the original.
@@ -58,6 +62,8 @@ package final class World {
         self.plan = plan
         self.tape = tape
         self.network = Network(plan)
+        self.isShared = plan.isShared || plan.actions.contains { $0.action.isSharing }
+        self.work.makesObjects = !plan.isShared
     }
 
     // MARK: - Time

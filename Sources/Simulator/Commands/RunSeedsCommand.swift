@@ -49,8 +49,12 @@ struct WorldOptions: ParsableArguments {
     @Option(help: "Length of the fault phase in simulated seconds; 2 to 180 are drawn if it is not given.")
     var duration: UInt64?
 
+    @Option(help: "Whether several people use the machines: true or false; drawn if it is not given.")
+    var shared: Bool?
+
     func limits() throws -> PlanLimits {
         var limits = PlanLimits()
+        limits.isShared = self.shared
         if let edits {
             try (1...1_000).check(edits, "number --edits", "1 to 1,000 per second")
             limits.editsPerSecond = edits
@@ -84,6 +88,7 @@ struct WorldOptions: ParsableArguments {
         (self.peers.map { " --peers \($0)" } ?? "") + (self.topology.map { " --topology \($0.rawValue)" } ?? "")
             + (self.faults.map { " --faults \($0)" } ?? "")
             + (self.edits.map { " --edits \($0)" } ?? "") + (self.duration.map { " --duration \($0)" } ?? "")
+            + (self.shared.map { " --shared \($0)" } ?? "")
     }
 }
 
