@@ -25,13 +25,11 @@ extension ReplicaAuthor {
         history = history ?? DatabaseEpochs()
         history?.begin(epoch, after: transaction.lastCommit)
         try transaction.setFact(NodeFact.history, history?.encoded)
-        if let active = self.state.activeSegment {
-            // It must never write under the id its original may still be writing under.
-            if isCopy {
-                try self.leaveReplica(.copiedOrRestored, in: &transaction)
-            } else if transaction.progress(of: active).next != nil {
-                try self.leaveReplica(.forked, in: &transaction)
-            }
+        // It must never write under the ids its original may still be writing under, be it in circles alone.
+        if isCopy {
+            try self.leaveReplica(.copiedOrRestored, in: &transaction)
+        } else if let active = self.state.activeSegment, transaction.progress(of: active).next != nil {
+            try self.leaveReplica(.forked, in: &transaction)
         }
         try transaction.setFact(NodeFact.storeToken, configuration.nextToken)
         if let kept = try transaction.fact(NodeFact.erasures).flatMap({ try? ErasurePace(decoding: $0) }) {

@@ -301,6 +301,7 @@ struct ReplicaAuthor: ~Copyable {
         return try self.isLastStampHeld(on: active, in: &transaction)
     }
 
+    /// Whether the last change of a segment of ours claims a time that is held by our clock.
     func isLastStampHeld(
         on segment: SegmentIndex,
         in transaction: inout some NodeTransaction
@@ -314,9 +315,9 @@ struct ReplicaAuthor: ~Copyable {
         _ reason: NewReplicaReason,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) {
+        try transaction.setFact(NodeFact.timelineReplicas, nil)
         guard self.state.activeSegment != nil else { return }
         try transaction.setFact(NodeFact.activeReplica, nil)
-        try transaction.setFact(NodeFact.timelineReplicas, nil)
         self.state.activeSegment = nil
         self.state.newReplicaReason = reason
     }
