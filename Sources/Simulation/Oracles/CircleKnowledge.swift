@@ -84,12 +84,20 @@ struct Readership {
             return (theirs.generation, mine.line.count, left.number)
                 < (mine.generation, theirs.line.count, right.number)
         }
-        for machine in sorted
-        where deciders.allSatisfy({ word($0)?.contains(machine.device) ?? false }) {
-            deciders.append(machine)
+        // Who was removed decides nothing, and may not know of it: others may have heard it from one that is gone.
+        var removed: Set<DeviceID> = []
+        for machine in sorted {
+            let isLeft = self.machines.allSatisfy { other in
+                other === machine || removed.contains(other.device)
+                    || (word(other)?.contains(machine.device) ?? true)
+            }
+            if isLeft { deciders.append(machine) } else { removed.insert(machine.device) }
         }
         if deciders.isEmpty {
-            deciders = self.machines.filter { candidates.contains($0.number) && word($0)?.contains($0.device) ?? false }
+            deciders = self.machines.filter { machine in
+                candidates.contains(machine.number) && !removed.contains(machine.device)
+                    && word(machine)?.contains(machine.device) ?? false
+            }
             guard Set(deciders.compactMap(word)).count < 2 else { return nil }
         }
         guard !deciders.isEmpty else { return nil }

@@ -64,10 +64,12 @@ extension Machine {
     fileprivate func isTold(of object: ObjectID) -> Bool {
         self.look { transaction throws(StoreError) -> Bool in
             for index in try transaction.objects(of: object) {
-                let record = try transaction.object(index)
-                if record.circle != .home, record.creation != nil { return true }
+                if try transaction.object(index).circle != .home { return true }
             }
-            return false
+            // Its creation may be held.
+            var isCreated = false
+            try transaction.forEachEdit { if case .create(object, _, _) = $0 { isCreated = true } }
+            return isCreated
         } ?? true
     }
 
@@ -97,20 +99,26 @@ extension Machine {
         }
         let logged = self.look { transaction throws(StoreError) -> Set<String> in
             var texts: Set<String> = []
-            for index in transaction.segmentIndices {
-                var next = transaction.segment(index).firstSequence
-                while let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: false) {
-                    for position in run.operations.indices {
-                        guard let edit = try? run.edit(run.operations[position]),
-                            case .set(_, _, .string(let text)) = edit, text.hasPrefix(prefix)
-                        else { continue }
-                        texts.insert(text)
-                    }
-                    next = run.lastSequence + 1
-                }
+            try transaction.forEachEdit { edit in
+                if case .set(_, _, .string(let text)) = edit, text.hasPrefix(prefix) { texts.insert(text) }
             }
             return texts
         }
         return found.union(logged ?? [])
+    }
+}
+
+extension StoreTransaction {
+    /// Goes through all that the log says and that can be read.
+    fileprivate mutating func forEachEdit(_ body: (Edit) -> Void) throws(StoreError) {
+        for index in self.segmentIndices {
+            var next = self.segment(index).firstSequence
+            while let run = try self.loadRun(of: index, from: next, limits: RunLimits(), signed: false) {
+                for operation in run.operations {
+                    if let edit = try? run.edit(operation) { body(edit) }
+                }
+                next = run.lastSequence + 1
+            }
+        }
     }
 }

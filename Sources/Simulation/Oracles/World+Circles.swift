@@ -7,7 +7,8 @@ internal import Persistence
 extension World {
     /// P26: nobody holds anything of a circle that nobody has ever let him read.
     func checkCircles(of machine: Machine) {
-        guard self.isShared, machine.node != nil, machine.hostile == nil else { return }
+        // Who reads something may hand it to anybody, against the rules: nobody can hinder him.
+        guard self.isShared, machine.node != nil, !self.machines.contains(where: { $0.hostile != nil }) else { return }
         let (founder, user) = (machine.founder, machine.user)
         let found = self.read(machine) { transaction throws(StoreError) -> (revision: Int, [Circle: Set<UserID>])? in
             let revision = transaction.rights.revision &* 1_000 &+ transaction.circles.count
@@ -72,7 +73,7 @@ extension World {
     /// P14, for each circle among those who read it.
     func missingWriteInCircles(of core: [Machine]) -> String? {
         guard let readership = Readership(core) else { return nil }
-        for write in self.oracles.acknowledged.required {
+        for write in self.oracles.acknowledged.required where !self.isHostile(self.machines[write.author]) {
             guard let readers = readership.readers[write.circle],
                 !readers.isDisjoint(with: write.holders)
             else { continue }

@@ -12,11 +12,11 @@ extension PlanGenerator {
     /// The object that everybody keeps for himself has this number and that of the person.
     private static let privateObject = 600
 
-    private func chance(_ percent: Int) -> Bool { self.tape.chance(percent, .sharing) }
-    private func below(_ bound: Int) -> Int { self.tape.below(bound, .sharing) }
-    private func pick<Element>(_ elements: [Element]) -> Element { self.tape.pick(elements, .sharing) }
+    func chance(_ percent: Int) -> Bool { self.tape.chance(percent, .sharing) }
+    func below(_ bound: Int) -> Int { self.tape.below(bound, .sharing) }
+    func pick<Element>(_ elements: [Element]) -> Element { self.tape.pick(elements, .sharing) }
 
-    private func moment() -> VirtualTime {
+    func moment() -> VirtualTime {
         .milliseconds(self.tape.draw(.sharing, below: self.plan.duration.milliseconds))
     }
 
@@ -49,6 +49,7 @@ extension PlanGenerator {
         self.plan.actions = first.flatMap { self.belongings(of: $0) } + self.plan.actions
         let episodeCount = self.isSmall ? 2 + self.below(5) : 4 + self.below(10)
         for _ in 0..<episodeCount { self.addEpisode() }
+        self.addHostileGuest()
     }
 
     /// Groups of a partition, with machines in them that came after it was drawn.
@@ -84,19 +85,19 @@ extension PlanGenerator {
         "\(Secrets.prefix)\(self.plan.user(of: peer))-\(self.below(10_000))."
     }
 
-    private func anyPeer() -> Int { self.below(self.plan.peerCount) }
+    func anyPeer() -> Int { self.below(self.plan.peerCount) }
 
     /// A machine of somebody else.
-    private func guest(of peer: Int) -> Int {
+    func guest(of peer: Int) -> Int {
         let others = (0..<self.plan.peerCount).filter { self.plan.user(of: $0) != self.plan.user(of: peer) }
         return others.isEmpty ? peer : self.pick(others)
     }
 
-    private func object(of peer: Int) -> Int {
+    func object(of peer: Int) -> Int {
         self.plan.user(of: peer) * PlanGenerator.ownCount + self.below(PlanGenerator.ownCount)
     }
 
-    private func anyObject() -> Int { self.below(PlanGenerator.ownCount * (1 + (self.plan.users.max() ?? 0))) }
+    func anyObject() -> Int { self.below(PlanGenerator.ownCount * (1 + (self.plan.users.max() ?? 0))) }
 
     /// Something is done about who reads what, and people write before, meanwhile and after, perhaps apart.
     private mutating func addEpisode() {
@@ -158,7 +159,7 @@ extension PlanGenerator {
     }
 
     /// Somebody edits an object, or what is below it.
-    private mutating func addEdit(of object: Int, at time: inout VirtualTime) {
+    mutating func addEdit(of object: Int, at time: inout VirtualTime) {
         let peer = self.anyPeer()
         let near = self.chance(70) ? object : self.anyObject()
         let steps: WorkStep

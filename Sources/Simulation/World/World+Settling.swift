@@ -119,6 +119,7 @@ extension World {
 
     /// If all their clocks were set back, none of them knows the time by itself, and a user must say it of one.
     private func assureOfTime(_ core: [Machine]) {
+        let core = self.standing(core)
         let isKnown = core.contains { $0.observedStatus(at: self.time)?.clockSetBackFrom == nil }
         if let first = core.first, !isKnown { self.restamp(first) }
     }
@@ -274,6 +275,12 @@ extension World {
         return nil
     }
 
+    /// Those that all the others let in.
+    private func standing(_ core: [Machine]) -> [Machine] {
+        guard self.isShared else { return core }
+        return core.filter { machine in core.allSatisfy { $0 === machine || $0.admits(machine) } }
+    }
+
     /// By how much clocks that are set back by little at a time may be ahead of what nodes take note of.
     private static let unnoticedMilliseconds: UInt64 = 5_000
 
@@ -282,7 +289,7 @@ extension World {
         // Somebody else's clock has to say that one's own is right, and a hostile member's may say the opposite.
         guard core.count > 1, !self.machines.contains(where: { $0.hostile != nil && $0.isUp }) else { return nil }
         // Who was removed meets nobody who could.
-        let standing = core.filter { machine in !core.contains { $0.hasRemoved(machine) } }
+        let standing = self.standing(core)
         guard standing.count > 1 else { return nil }
         for machine in standing {
             guard let status = machine.observedStatus(at: self.time) else { continue }
@@ -366,6 +373,15 @@ extension Machine {
             let roster = transaction.circles.index(of: .roster).flatMap { transaction.rights.rights(in: $0) }
             return roster.map { $0.hasGranted(author.user) && !$0.reads(author) || $0.isRemoved(author) } ?? false
         } ?? false
+    }
+
+    /// Whether another one is of the workspace, as far as is known here.
+    func admits(_ other: Machine) -> Bool {
+        let author = other.author
+        return self.look { transaction throws(StoreError) -> Bool in
+            let roster = transaction.circles.index(of: .roster).flatMap { transaction.rights.rights(in: $0) }
+            return roster?.reads(author) ?? true
+        } ?? true
     }
 
     /// What the node says of itself, with its disk behaving meanwhile.
