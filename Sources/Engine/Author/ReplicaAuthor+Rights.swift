@@ -48,6 +48,8 @@ extension ReplicaAuthor {
         case .rights(.removes(let removal)) where removal.user != self.identity.user:
             self.need(toSay: removal.roles, in: circle)
         case .rights(.membershipKey): .role(.reader)
+        // In the roster, nobody takes in a chain of somebody who has not heard yet that he is let in.
+        case .rights(.removesDevice): self.owns(circle) ? nil : .role(.reader)
         // Nothing brings back what is erased, so it takes more than other edits (`Merge.noteErasures`).
         case .erase: .role(.manager)
         default: edit.need
