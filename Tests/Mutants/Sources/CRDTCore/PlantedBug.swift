@@ -50,6 +50,17 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     /// What a late statement turns is not computed anew.
     case lateStatementsTurnNothing
 
+    // MARK: Sharing
+
+    /// Everybody is sent, and told of, what is in all circles.
+    case circlesOpenToAll
+    /// What goes over into another circle takes along what is hidden.
+    case hiddenValuesCopied
+    /// What was left behind in a circle stays there.
+    case leftBehindForGood
+    /// A grant once given lets its user read for good.
+    case readersForGood
+
     // MARK: Limits
 
     /// A receiver refuses changes of sizes that a write may make.

@@ -45,10 +45,12 @@ struct HuntCommand: ParsableCommand {
             if !self.runSeeds() { _ = try self.runHistories() }
             return
         }
-        if PlantedBug.current?.part == .rights {
-            if try self.runCircles() || self.runAgreements() || self.runSmallCircles() { return }
-        }
         let certain = files.filter { file in victim?.scenarios.contains { file.hasPrefix($0) } ?? false }
+        if PlantedBug.current?.part == .rights {
+            // The verdicts are looked at in any case.
+            let isFound = try self.runScenarios(certain)
+            if try self.runCircles() || self.runAgreements() || self.runSmallCircles() || isFound { return }
+        }
         if try self.runScenarios(certain) || self.runHistories() || self.runSeeds() { return }
         _ = try self.runScenarios(files.filter { !certain.contains($0) })
     }

@@ -5,8 +5,10 @@ extension PlantedBug {
     /// Where in the program it is planted.
     enum Part: String, CaseIterable, Sendable {
         case merge
-        /// Who may do what, which the simulator's machines of one user never ask.
+        /// Who may do what.
         case rights
+        /// Who is sent what, and what becomes of things that are shared.
+        case sharing
         /// The node with its sessions, and the protocol.
         case session
         case store
@@ -17,6 +19,7 @@ extension PlantedBug {
         case .removalCutsByTime, .headsEndAtForks, .anyGrantOverrides, .grantsReachBack, .equalsRemoveEachOther,
             .waitingStatementsIgnored, .lateStatementsTurnNothing:
             .rights
+        case .circlesOpenToAll, .hiddenValuesCopied, .leftBehindForGood, .readersForGood: .sharing
         case .lastArrivalWins,
             .tieGoesToTheFirstHeard,
             .removalAlwaysLoses,
