@@ -158,4 +158,70 @@ struct LeavingTests {
         self.network.settle(seconds: 30)
         for machine in [ann, phone] { #expect(try self.network.titles(machine) == [list: "list"]) }
     }
+
+    /// Whatever one machine moves into a share that another one leaves meanwhile counts nowhere there.
+    @Test func `what is moved into a share while another machine leaves it is back where it was`() throws {
+        let (first, ann, phone) = try self.people()
+        let list = try self.create(first, "list")
+        try self.share(list, first, with: ann)
+        let folder = try self.create(ann, "folder")
+        let child = try self.create(ann, "child", below: folder)
+        self.network.settle(seconds: 30)
+        for (one, other) in [(first, phone), (ann, phone)] { self.network.cut(one, other) }
+        try self.network.write(phone, .move(folder, parent: list, before: nil))
+        let lost = try self.create(phone, "made there", below: list)
+        try self.leave(list, ann)
+        self.network.settle(seconds: 30)
+        self.network.healAll()
+        self.network.settle(seconds: 60)
+        for machine in [ann, phone] {
+            #expect(try self.network.titles(machine) == [folder: "folder", child: "child"])
+            #expect(try self.parent(of: child, machine) == folder)
+        }
+        #expect(try self.network.titles(first)[lost] == nil)
+        // Once it is back it is an object like any other.
+        try self.network.write(ann, .delete(folder))
+        self.network.settle(seconds: 60)
+        for machine in [ann, phone] { #expect(try self.network.titles(machine).isEmpty) }
+        try self.share(list, first, with: ann)
+        self.network.settle(seconds: 60)
+        try self.leave(list, phone)
+        self.network.settle(seconds: 60)
+        for machine in [ann, phone] { #expect(try self.network.titles(machine).isEmpty) }
+    }
+
+    @Test func `what was moved into a share that had ended is back once that is left`() throws {
+        let (first, ann, phone) = try self.people()
+        let list = try self.create(first, "list")
+        try self.share(list, first, with: ann)
+        let note = try self.create(ann, "note")
+        self.network.settle(seconds: 30)
+        for machine in [ann, phone] { self.network.cut(first, machine) }
+        let user = self.network.users[ann].user
+        try self.network.write(first) { local throws(WriteRefusal) in try local.unshare(list, with: user) }
+        try self.network.write(ann, .move(note, parent: list, before: nil))
+        self.network.settle(seconds: 30)
+        self.network.healAll()
+        self.network.settle(seconds: 60)
+        #expect(try self.network.titles(ann) == [list: "list", note: "note"])
+        try self.leave(list, ann)
+        self.network.settle(seconds: 60)
+        for machine in [ann, phone] { #expect(try self.network.titles(machine) == [note: "note"]) }
+    }
+
+    @Test func `an undo passes what was done in a share that is left`() throws {
+        let (first, ann, _) = try self.people()
+        let list = try self.create(first, "list")
+        try self.share(list, first, with: ann)
+        let note = try self.create(ann, "one")
+        self.network.settle(seconds: 30)
+        try self.network.write(ann, .set(note, name: "title", value: .string("two")))
+        try self.network.write(ann, .set(list, name: "title", value: .string("hers")))
+        self.network.settle(seconds: 30)
+        try self.leave(list, ann)
+        self.network.settle(seconds: 30)
+        try self.network.write(ann) { local throws(WriteRefusal) in _ = try local.reverse(isRedo: false) }
+        #expect(try self.network.titles(ann) == [note: "one"])
+        #expect(try self.network.titles(first) == [list: "hers"])
+    }
 }

@@ -105,6 +105,29 @@ struct MembershipKeyTests {
         #expect(try self.isConnected(late, with: other) == (removalCount == 7))
     }
 
+    @Test(arguments: [1, 7])
+    func `who knows the new key dials with older ones where nobody answers to that`(_ removalCount: Int) throws {
+        let laptop = try self.founder()
+        let late = try self.network.join(laptop, name: "late", seed: 3)
+        self.network.settle(seconds: 10)
+        self.network.stop(late)
+        let other = try self.network.join(laptop, name: "other", seed: 4)
+        for number in 0..<removalCount {
+            let lost = try self.network.join(laptop, name: "lost", seed: UInt64(10 + number))
+            self.network.settle(seconds: 10)
+            try self.remove(lost, by: laptop)
+            self.network.stop(lost)
+        }
+        self.network.settle(seconds: 30)
+        self.network.stop(laptop)
+        self.network.machines[late].isUp = true
+        let address = NetworkAddress(host: self.network.machines[late].host, port: TestNetwork.port)
+        self.network.handle(other, .addAddress(address))
+        self.network.settle(seconds: 300)
+        #expect(try self.isConnected(other, with: late))
+        #expect(self.keys(late) == self.keys(other))
+    }
+
     @Test func `nobody keeps his key the newest by a high number, or takes the place of others by many keys`() throws {
         let laptop = try self.founder()
         let phone = try self.network.join(laptop, name: "phone", seed: 3)

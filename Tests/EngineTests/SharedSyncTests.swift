@@ -337,7 +337,7 @@ struct SharedSyncTests {
         self.network.settle(seconds: 5)
         // The word of somebody else ends nothing.
         let circles = try self.circles(ann).filter { $0.isOwned(by: self.network.users[first].user) }
-        self.network.machines[ann].node.noteEnded(Array(circles), by: user)
+        self.network.machines[ann].node.noteEnded(circles.map { EndedCircle($0) }, by: user)
         try self.network.write(ann, .set(list, name: "title", value: .string("hers again")))
         self.network.settle(seconds: 5)
         try self.network.write(first) { local throws(WriteRefusal) in try local.unshare(list, with: user) }

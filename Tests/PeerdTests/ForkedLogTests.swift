@@ -137,7 +137,7 @@ import Testing
     private static func replay() throws -> LogReplay {
         let identity = try self.identity()
         let directory = FileManager.default.temporaryDirectory.path
-        return try LogReplay(origin: identity.origin, membership: identity.membership, in: directory)
+        return try LogReplay(Workspace.Identity(identity), in: directory)
     }
 
     @Test func `both forks are in the log, and what lost is a conflict`() throws {

@@ -203,7 +203,8 @@ import Testing
         // One that another process has only begun.
         let begun = directory.path + "/scratch-begun"
         try FileManager.default.createDirectory(atPath: begun, withIntermediateDirectories: true)
-        var store = try SQLiteStore.scratch(in: directory.path, origin: Author.origin)
+        let reader = CircleReader(user: UserID(bytes: .zero), founder: UserID(bytes: .zero))
+        var store = try SQLiteStore.scratch(in: directory.path, origin: Author.origin, for: reader)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["scratch-begun"])
         try FileManager.default.removeItem(atPath: begun)
         for number in 0..<200 {

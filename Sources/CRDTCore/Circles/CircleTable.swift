@@ -27,8 +27,10 @@ package struct CircleTable: Sendable {
     private var numbers: [Circle: CircleIndex] = [:]
     /// Whose store it is; nil if nobody has said so.
     package var reader: CircleReader?
-    /// Those that lie beside others and that the user of the store is sent nothing of any more: what they hold shows
-    /// in the place of nothing.
+    /// Those that the user of the store is sent nothing of any more, by the word of the owners' machines, or because he
+    /// has left them.
+    ///
+    /// What lies there beside others shows in the place of nothing, and no undo takes anything back.
     package var closed: Set<CircleIndex> = []
     /// Whether any of them lies beside others.
     package private(set) var hasBeside = false

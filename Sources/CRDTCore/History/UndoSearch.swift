@@ -147,6 +147,9 @@ private struct UndoSearch {
         self.base = try branch.map { id throws(StoreError) in try transaction.base(of: id) } ?? SeenSegments()
         var ends = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
         ends = ends.filter { transaction.progress(of: $0.key).branch == branch }
+        // What is not shared with him any more he cannot take back.
+        let closed = transaction.circles.closed
+        if !closed.isEmpty { ends = ends.filter { !closed.contains(transaction.progress(of: $0.key).circle) } }
         self.ends = ends
         self.words = UndoWords(of: author.user, askedBy: author.device, on: branch, in: history, &transaction)
         for (segment, sequence) in ends {

@@ -24,6 +24,8 @@ struct DeviceBook {
         var author: ChainAuthor
         /// Whether it hung up when it was last dialled as one that knows us: then it is dialled as a member next.
         var isDialledAsMember = false
+        /// With which of the membership keys it is dialled next: it may not have heard of the newest.
+        var membershipKeyNumber = 0
         /// The time of the last beacon that was believed, and when that was in monotonic milliseconds.
         var lastBeacon: (time: WallTime, heard: UInt64)?
         /// Addresses where it was reached, or that were named, in the order in which to try them.
@@ -137,6 +139,8 @@ struct DeviceBook {
         var instance: UInt32?
         /// What became of the last dial; nil before, and while it is in a session.
         var failure: AddressFailure?
+        /// With which of the membership keys it is dialled next.
+        var membershipKeyNumber = 0
         /// Whether a beacon named it, and not the user: then it is forgotten when nobody answers.
         var isHeard = false
     }

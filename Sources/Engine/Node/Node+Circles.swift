@@ -131,24 +131,23 @@ extension Node where Store: ~Copyable {
                 author.state.ended = kept
             }
             try self.closeCircles()
+            try self.bringBack()
         } catch {
             self.note(error)
         }
     }
 
-    /// Has hidden properties that this user was given once, and is sent nothing of any more, show no longer in the
-    /// place of what others see: they would stay what they were.
+    /// Notes which circles this user is sent nothing of any more: hidden properties that he was given once show no
+    /// longer in the place of what others see, since they would stay what they were, and undos pass what he cannot take
+    /// back.
     mutating func closeCircles() throws(StoreError) {
         let ended = self.state.ended
         let closed = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             let circles = transaction.circles
-            guard circles.hasBeside else { return circles.closed }
+            guard circles.count > 1 else { return circles.closed }
             let all = (0..<UInt32(circles.count)).map { CircleIndex(rawValue: $0) }
             return Set(
-                all.filter { index in
-                    let isOver = ended[circles[index]] != nil || transaction.rights.isLeft(index)
-                    return circles[index].isBeside && isOver
-                }
+                all.filter { ended[circles[$0]] != nil || transaction.rights.isLeft($0) }
             )
         }
         let known = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in

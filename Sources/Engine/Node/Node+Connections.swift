@@ -73,10 +73,20 @@ extension Node where Store: ~Copyable {
         }
         return PeerLink.dialling(
             .member,
-            secret: SecretBytes(self.membershipKeys[0].array),
+            secret: SecretBytes(self.membershipKey(for: connection).array),
             own: self.replica.author.identity.staticKey,
             ephemeral: ephemeral
         )
+    }
+
+    /// The newest membership key, or if nobody has answered to that the next one: who was off when somebody was removed
+    /// knows an older one.
+    private func membershipKey(for connection: PeerConnection) -> Bytes32 {
+        let number =
+            connection.expected.flatMap { self.book[$0]?.membershipKeyNumber }
+            ?? self.book.unknownAddresses[connection.address]?.membershipKeyNumber ?? 0
+        let keys = self.membershipKeys
+        return keys[number % keys.count]
     }
 
     /// Who is at the other end, once he has proved it.

@@ -217,7 +217,10 @@ extension Node where Store: ~Copyable {
         if let keys = connection.expected, !self.isInSession(with: keys) {
             self.book[keys]?.noteEnd(of: connection)
             // Someone answered, and did not want to know us: to whom we are unknown we show our certificates.
-            if connection.hasBegun { self.book[keys]?.isDialledAsMember.toggle() }
+            if connection.hasBegun {
+                if connection.link.greeting == .member { self.book[keys]?.membershipKeyNumber += 1 }
+                self.book[keys]?.isDialledAsMember.toggle()
+            }
             self.scheduleRedial(keys, from: nil)
         }
         guard let unknown = self.book.unknownAddresses[connection.address] else { return }
@@ -229,6 +232,7 @@ extension Node where Store: ~Copyable {
         let (wait, backoff) = self.nextBackoff(unknown.backoff)
         self.book.unknownAddresses[connection.address]?.nextDial = self.now.monotonicMilliseconds + wait
         self.book.unknownAddresses[connection.address]?.backoff = backoff
+        if connection.hasBegun { self.book.unknownAddresses[connection.address]?.membershipKeyNumber += 1 }
         // Whoever was there before may have left the address to another.
         self.book.unknownAddresses[connection.address]?.owner = nil
         if unknown.failure != failure {

@@ -11,7 +11,9 @@ struct ParcelExchange {
 
     fileprivate mutating func look(at time: UInt64) { self.due = min(self.due ?? time, time) }
 
-    /// Something may have changed: a session, what is stored, or who reads what. More may change at once.
+    /// Something may have changed: a session, what is stored, or who reads what.
+    ///
+    /// More may change at once.
     mutating func noteChange(at time: UInt64) { self.look(at: time + Self.pause) }
 
     /// Before anything is looked for, in milliseconds.
@@ -170,8 +172,9 @@ extension Node where Store: ~Copyable {
         self.send(.parcelTaken(id), on: connection)
     }
 
-    /// Takes in the runs of a parcel, as if their author had sent them late. Whoever carried them is not to blame for
-    /// what is wrong with them.
+    /// Takes in the runs of a parcel, as if their author had sent them late.
+    ///
+    /// Whoever carried them is not to blame for what is wrong with them.
     private mutating func open(_ parcel: Parcel, from connection: PeerConnection) throws(StoreError) {
         guard var content = parcel.opened(by: self.identity.staticKey, of: self.identity.device) else { return }
         var rest = content.next()[...]

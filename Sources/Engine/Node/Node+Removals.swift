@@ -16,6 +16,7 @@ extension Node where Store: ~Copyable {
             self.repeatedAge = age
             try self.judgeDevices()
             try self.closeCircles()
+            try self.bringBack()
             let isNew = try self.replica.transaction {
                 (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Bool in
                 try author.repeatRemovals(in: &transaction)

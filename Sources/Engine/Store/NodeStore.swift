@@ -10,7 +10,7 @@ package protocol NodeTransaction: StoreTransaction {
     mutating func setFact(_ name: String, _ value: [UInt8]?) throws(StoreError)
     /// Keeps whose store it is (`CircleTable.reader`).
     mutating func setReader(_ reader: CircleReader) throws(StoreError)
-    /// Keeps which circles show in the place of nothing any more (`CircleTable.closed`).
+    /// Keeps which circles the user is sent nothing of any more (`CircleTable.closed`).
     mutating func setClosedCircles(_ circles: Set<CircleIndex>) throws(StoreError)
     /// Each list of records is read, and replaced, as a whole; it keeps its order.
     mutating func pairedDevices() throws(StoreError) -> [PairedDeviceRecord]

@@ -94,6 +94,11 @@ extension AccessReading {
             let reads = try self.reason(for: .role(.reader), to: user, in: readable).allows
             (writable, isHidden) = (reads ? readable : circle, !reads)
         }
+        // Who is removed is not sent that, and told by the owner's machines.
+        if user == self.identity.user, self.ended.contains(self.state.circles[circle]) {
+            let removed = AccessDecision(isAllowed: false, reason: .removed, statement: nil)
+            return AccessExplanation(person: self.people.person(user), reading: removed, writing: removed)
+        }
         let need = property.map { RightNeed.write($0) } ?? .role(.writer)
         let reading = try self.decision(on: self.reason(for: .role(.reader), to: user, in: readable))
         let hidden = AccessDecision(isAllowed: false, reason: .hidden, statement: nil)

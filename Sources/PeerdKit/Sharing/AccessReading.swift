@@ -9,7 +9,7 @@ struct AccessReading {
     let people: People
     let rights: RightsTable
     /// The circles that their owners' machines say this user does not read any more.
-    private let ended: Set<Circle>
+    let ended: Set<Circle>
     let identity: Workspace.Identity
 
     init(_ identity: Workspace.Identity, _ transaction: SQLiteTransaction) throws {

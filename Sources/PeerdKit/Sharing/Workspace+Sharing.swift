@@ -237,12 +237,15 @@ extension Workspace {
     }
 
     private static func check(personName name: String) throws {
-        let isPlain = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        let isPlain =
+            name.unicodeScalars.allSatisfy { ![.control, .format].contains($0.properties.generalCategory) }
+            && name.first?.isWhitespace == false && name.last?.isWhitespace == false
         guard (1...Limits.nameByteCountMax).contains(name.utf8.count), isPlain else {
             throw PeerdError(
                 .invalidArgument,
                 "“\(name.prefix(80))” cannot be the name of a person.",
-                advice: "A name has 1 to \(Limits.nameByteCountMax) bytes, and no control characters."
+                advice:
+                    "A name has 1 to \(Limits.nameByteCountMax) bytes, no control characters, and no spaces around it."
             )
         }
     }

@@ -24,14 +24,7 @@ extension ScenarioRunner {
         case .untold(let peers, let text):
             let told = peers.first { self.world.machines[$0].hasText(text) }
             return told.map { "machine \($0) has it" }
-        case .left(let object, let isLeft):
-            return self.contradiction { transaction throws(StoreError) in
-                guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else {
-                    return "the object is not there"
-                }
-                let isFound = try !transaction.leftWrites(behind: index).isEmpty
-                return isFound == isLeft ? nil : isFound ? "something is left behind" : "nothing is left behind"
-            }
+        case .left(let object, let isLeft): return self.contradiction(of: object, isLeft: isLeft)
         case .branch(let branch):
             return self.contradiction { World.branch(branch, in: $0) == nil ? "the branch is gone" : nil }
         case .noBranch(let branch):
@@ -67,12 +60,7 @@ extension ScenarioRunner {
                 return found == Int64(number) ? nil : "it is version \(found)"
             }
         case .kept(let peer, let object, let property, let count):
-            let found = self.world.machines[peer].look { transaction throws(StoreError) -> Int64 in
-                guard let key = try Self.register(object, property, in: &transaction),
-                    let register = try transaction.register(key)
-                else { return 0 }
-                return try transaction.redactedWrites(at: key).reduce(register.writeCount) { $0 - $1.count }
-            }
+            let found = self.keptCount(of: object, property, on: peer)
             return found == Int64(count) ? nil : "\(found ?? 0) writes are kept"
         case .moveConflict(let object, let parent):
             return self.contradiction { transaction throws(StoreError) in
@@ -85,6 +73,26 @@ extension ScenarioRunner {
                 let places = try Self.losingMoves(of: object, in: &transaction)
                 return places.isEmpty ? nil : "the moves in conflict are \(places)"
             }
+        }
+    }
+
+    /// How many writes of a property a machine still has.
+    private func keptCount(of object: Int, _ property: String, on peer: Int) -> Int64? {
+        self.world.machines[peer].look { transaction throws(StoreError) -> Int64 in
+            guard let key = try Self.register(object, property, in: &transaction),
+                let register = try transaction.register(key)
+            else { return 0 }
+            return try transaction.redactedWrites(at: key).reduce(register.writeCount) { $0 - $1.count }
+        }
+    }
+
+    private func contradiction(of object: Int, isLeft: Bool) -> String? {
+        self.contradiction { transaction throws(StoreError) in
+            guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else {
+                return "the object is not there"
+            }
+            let isFound = try !transaction.leftWrites(behind: index).isEmpty
+            return isFound == isLeft ? nil : isFound ? "something is left behind" : "nothing is left behind"
         }
     }
 
