@@ -21,13 +21,8 @@ extension LocalTransaction {
         guard (1...Limits.nameByteCountMax).contains(name.utf8.count) else {
             throw .tooLarge(what: "the name of a branch, in bytes", limit: Limits.nameByteCountMax)
         }
-        let changes = try self.readCommitted { store throws(StoreError) -> [NamedChange] in
-            if let base {
-                let seen = try store.closure(of: base)
-                try store.requireKept(in: try HistoryView(seen: seen, in: &store))
-                return try Self.named(base, in: &store)
-            }
-            return try Self.named(try store.heads(of: parent), in: &store)
+        let changes = try self.readCommitted { store throws(StoreError) in
+            try Self.beginning(at: base, of: parent, in: &store)
         }
         guard changes.count <= Limits.branchBaseCountMax else {
             throw .tooLarge(what: "changes that a branch begins with", limit: Limits.branchBaseCountMax)
@@ -35,6 +30,20 @@ extension LocalTransaction {
         let id = BranchID(of: self.plan.user, nonce: self.entropy.nextUInt64())
         try self.plan.note(.opens(BranchOpening(id: id, parent: parent, name: name, base: changes)))
         return id
+    }
+
+    /// The changes that a branch begins with.
+    ///
+    /// In a function of its own, since Swift 6.3.1 crashes on it in the closure above, unless it may be tested.
+    private static func beginning(
+        at base: [SegmentPoint]?,
+        of parent: BranchID?,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> [NamedChange] {
+        guard let base else { return try self.named(try store.heads(of: parent), in: &store) }
+        let seen = try store.closure(of: base)
+        try store.requireKept(in: try HistoryView(seen: seen, in: &store))
+        return try self.named(base, in: &store)
     }
 
     private static func named(
