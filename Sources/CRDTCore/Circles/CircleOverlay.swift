@@ -26,6 +26,9 @@ package struct CircleOverlay: Sendable {
         for id in ids { try self.judge(id, in: &state) }
     }
 
+    /// Whether all that is committed has been looked at.
+    package func isCurrent(in rows: some StoreTransaction) -> Bool { self.place == .end(of: rows.lastCommit) }
+
     /// Takes in what has changed in a store since the last time.
     ///
     /// What has not been committed is looked at again the next time.

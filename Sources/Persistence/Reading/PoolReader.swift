@@ -69,7 +69,7 @@ final class PoolReader: @unchecked Sendable {
     private func end() {
         self.statements.resetAll()
         if self.statements.isInTransaction { try? self.statements[.rollback].run() }
-        self.transaction.didRollback()
+        self.transaction.didRead()
     }
 
     func close() {

@@ -135,7 +135,7 @@ extension SQLiteTransaction {
             } else {
                 assert(!self.statements.isAnyBusy)
                 try self.statements[.rollback].run()
-                self.didRollback()
+                self.didRead()
             }
             return result
         } catch {

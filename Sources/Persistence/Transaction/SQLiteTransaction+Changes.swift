@@ -103,7 +103,8 @@ package struct ChangedObject: Hashable, Sendable {
 /// The numbers of commits that change objects.
 struct CommitNumbers {
     private(set) var last: Int64 = 0
-    private var isTaken = false
+    /// Whether the running transaction changes objects.
+    private(set) var isTaken = false
 
     init(last: Int64 = 0) { self.last = last }
 

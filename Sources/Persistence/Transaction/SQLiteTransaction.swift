@@ -112,6 +112,15 @@ package final class SQLiteTransaction: NodeTransaction {
         try self.loadNumbers()
     }
 
+    /// Goes back to what the database holds, after a read.
+    ///
+    /// What was found of that stays, and is not found again by each write after a read.
+    func didRead() {
+        let known = self.commits.isTaken ? nil : (overlay: self.overlay, rows: self.circleRows)
+        self.didRollback()
+        if let known { (self.overlay, self.circleRows) = known }
+    }
+
     /// Goes back to what the database holds.
     func didRollback() {
         self.registers.removeAll()
