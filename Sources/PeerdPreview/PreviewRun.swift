@@ -46,7 +46,7 @@ extension Preview {
     /// may have them open for writing meanwhile.
     ///
     /// - Parameters:
-    ///   - directories: the data directories of two or more devices of one workspace.
+    ///   - directories: the data directories of two or more devices of one person in one workspace.
     ///   - link: the link over which the transfers are measured.
     ///   - orderCount: the number of orders to draw; nil to try all, or to draw 100 for more than four devices.
     ///   - seed: the seed from which orders are drawn.

@@ -13,6 +13,8 @@ final class PreviewedDevice: Sendable {
     let device: DeviceID
     let staticKey: StaticKey
     let workspace: WorkspaceID
+    /// Who uses the device.
+    let user: UserID
     /// The user who made the workspace.
     let founder: UserID
     /// The hash before every replica's first change.
@@ -33,7 +35,7 @@ final class PreviewedDevice: Sendable {
         self.device = identity.device
         self.staticKey = identity.publicStaticKey
         self.workspace = identity.workspace
-        self.founder = identity.founder
+        (self.user, self.founder) = (identity.user, identity.founder)
         self.origin = identity.origin
         self.database = try DatabaseCopy(in: scratch)
         self.keys = keys
@@ -72,6 +74,14 @@ final class PreviewedDevice: Sendable {
                     .invalidArgument,
                     "\(device.path) belongs to another workspace than \(first.path).",
                     advice: "Name directories of one workspace."
+                )
+            }
+            // What people see differs, as it should.
+            if let first = devices.first, first.user != device.user {
+                throw PeerdError(
+                    .invalidArgument,
+                    "\(device.path) and \(first.path) are those of different people, who need not see the same.",
+                    advice: "Name directories of one person's machines."
                 )
             }
             if let twin = devices.first(where: { $0.device == device.device }) {

@@ -10,12 +10,6 @@ struct DeviceRemovalTests {
     private let network = TestNetwork()
     private static let words: UInt8 = 7
 
-    private func create(_ machine: Int, _ title: String, below parent: ObjectID? = nil) throws -> ObjectID {
-        let properties = [ExactText("title"): Value.string(title)]
-        return try self.network.write(machine, .create(.init(type: "note", parent: parent, properties: properties)))
-            .created[0]
-    }
-
     private func set(_ object: ObjectID, _ title: String, _ machine: Int) throws {
         try self.network.write(machine, .set(object, name: "title", value: .string(title)))
     }
@@ -69,8 +63,8 @@ struct DeviceRemovalTests {
         let phone = try self.network.join(laptop, name: "phone", seed: 3)
         self.network.settle(seconds: 10)
         let tablet = try self.network.join(phone, name: "tablet", seed: 4)
-        let own = try self.create(laptop, "own")
-        let list = try self.create(phone, "list")
+        let own = try self.network.create(laptop, "own")
+        let list = try self.network.create(phone, "list")
         self.network.settle(seconds: 10)
         let ann = try self.network.join(laptop, name: "ann's", person: "ann", seed: 5)
         self.network.settle(seconds: 30)
@@ -134,11 +128,11 @@ struct DeviceRemovalTests {
         self.network.settle(seconds: 10)
         let tablet = try self.network.join(phone, name: "tablet", seed: 4)
         let ann = try self.network.join(laptop, name: "ann's", person: "ann", seed: 5)
-        let list = try self.create(phone, "list")
+        let list = try self.network.create(phone, "list")
         self.network.settle(seconds: 30)
         try self.share(list, laptop, with: ann)
-        let task = try self.create(tablet, "task", below: list)
-        let own = try self.create(phone, "own")
+        let task = try self.network.create(tablet, "task", below: list)
+        let own = try self.network.create(phone, "own")
         self.introduceAll()
         let before = WallTime(milliseconds: self.network.moment(of: phone).wall.milliseconds)
         self.network.sleep(seconds: 60)
@@ -163,7 +157,7 @@ struct DeviceRemovalTests {
         }
         try self.set(task, "by ann", ann)
         try self.set(list, "by the tablet", tablet)
-        _ = try self.create(laptop, "by the thief")
+        _ = try self.network.create(laptop, "by the thief")
         self.network.settle(seconds: 120)
         for machine in [phone, tablet, ann] {
             let titles = try self.titles(machine).filter { $0.key != own }
@@ -174,8 +168,8 @@ struct DeviceRemovalTests {
 
     @Test func `who has lost all machines comes back with his words through anybody in the workspace`() throws {
         let laptop = try self.network.found(words: Self.words, seed: 1)
-        let list = try self.create(laptop, "list")
-        let own = try self.create(laptop, "own")
+        let list = try self.network.create(laptop, "list")
+        let own = try self.network.create(laptop, "own")
         let ann = try self.network.join(laptop, name: "ann's", person: "ann", words: 9, seed: 5)
         self.network.settle(seconds: 30)
         try self.share(list, laptop, with: ann)
@@ -186,7 +180,7 @@ struct DeviceRemovalTests {
         #expect(throws: TestFailure.self) {
             try self.network.join(ann, name: "eve's", isBack: true, words: 66, seed: 6)
         }
-        #expect(throws: WriteRefusal.self) { try self.create(ann, "x", below: own) }
+        #expect(throws: WriteRefusal.self) { try self.network.create(ann, "x", below: own) }
         let machine = try self.network.join(ann, name: "new", isBack: true, words: Self.words, seed: 7)
         self.network.settle(seconds: 60)
         #expect(try self.connected(machine) == [self.device(ann)])
@@ -198,7 +192,7 @@ struct DeviceRemovalTests {
         let report = try self.remove(laptop, by: machine)
         #expect(report.removed == [self.device(laptop)])
         try self.set(list, "by the founder", machine)
-        let new = try self.create(machine, "new", below: list)
+        let new = try self.network.create(machine, "new", below: list)
         self.network.settle(seconds: 60)
         #expect(try self.titles(ann) == [list: "by the founder", new: "new"])
         // Somebody else comes back in the same way, without any right of the founder.
@@ -216,7 +210,7 @@ struct DeviceRemovalTests {
         var expected: [ObjectID: String] = [:]
         self.network.settle(seconds: 10)
         for (machine, title) in [(laptop, "laptop's"), (phone, "phone's"), (tablet, "tablet's")] {
-            expected[try self.create(machine, title)] = title
+            expected[try self.network.create(machine, title)] = title
         }
         self.introduceAll()
         self.network.stop(laptop)
@@ -239,7 +233,7 @@ struct DeviceRemovalTests {
         let laptop = try self.network.found(words: Self.words, seed: 1)
         let phone = try self.network.join(laptop, name: "phone", seed: 3)
         let tablet = try self.network.join(laptop, name: "tablet", seed: 4)
-        let note = try self.create(laptop, "note")
+        let note = try self.network.create(laptop, "note")
         self.introduceAll()
         try self.remove(phone, by: laptop)
         self.network.settle(seconds: 60)
@@ -262,7 +256,7 @@ struct DeviceRemovalTests {
             let phone = try test.network.join(laptop, name: "phone", seed: 3)
             test.network.settle(seconds: 10)
             let tablet = try test.network.join(phone, name: "tablet", seed: 4)
-            let note = try test.create(tablet, "note")
+            let note = try test.network.create(tablet, "note")
             test.introduceAll()
             try test.remove(tablet, by: phone)
             test.network.settle(seconds: 60)
@@ -282,8 +276,8 @@ struct DeviceRemovalTests {
         let laptop = try self.network.found(words: Self.words, seed: 1)
         let phone = try self.network.join(laptop, name: "phone", seed: 3)
         let tablet = try self.network.join(laptop, name: "tablet", seed: 4)
-        let list = try self.create(laptop, "list")
-        let later = try self.create(laptop, "later")
+        let list = try self.network.create(laptop, "list")
+        let later = try self.network.create(laptop, "later")
         self.network.settle(seconds: 10)
         let ann = try self.network.join(laptop, name: "ann's", person: "ann", seed: 5)
         let bob = try self.network.join(laptop, name: "bob's", person: "bob", seed: 6)
@@ -302,7 +296,7 @@ struct DeviceRemovalTests {
         // Neither the thief nor she has heard of it, nor who is with them.
         try self.set(list, "by the thief", phone)
         try self.share(list, phone, with: bob, as: .manager)
-        _ = try self.create(ann, "ann's", below: list)
+        _ = try self.network.create(ann, "ann's", below: list)
         self.network.settle(seconds: 60)
         self.network.healAll()
         self.network.settle(seconds: 300)
@@ -329,7 +323,7 @@ struct DeviceRemovalTests {
 
     @Test func `who was removed from the workspace comes back as the same person`() throws {
         let laptop = try self.network.found(words: Self.words, seed: 1)
-        let list = try self.create(laptop, "list")
+        let list = try self.network.create(laptop, "list")
         let ann = try self.network.join(laptop, name: "ann's", person: "ann", words: 9, seed: 5)
         self.network.settle(seconds: 30)
         let user = self.network.users[ann].user
@@ -355,7 +349,7 @@ struct DeviceRemovalTests {
         let tablet = try self.network.join(laptop, name: "tablet", seed: 4)
         self.network.settle(seconds: 10)
         let ann = try self.network.join(laptop, name: "ann's", person: "ann", seed: 5)
-        let list = try self.create(laptop, "list")
+        let list = try self.network.create(laptop, "list")
         self.network.settle(seconds: 30)
         try self.share(list, laptop, with: ann)
         self.introduceAll()
@@ -366,8 +360,8 @@ struct DeviceRemovalTests {
         self.introduceAll()
         try self.remove(laptop, by: phone, keeping: [tablet])
         self.introduceAll()
-        let note = try self.create(tablet, "tablet's")
-        let other = try self.create(phone, "phone's")
+        let note = try self.network.create(tablet, "tablet's")
+        let other = try self.network.create(phone, "phone's")
         self.introduceAll()
         for machine in [phone, tablet] {
             let titles = try self.titles(machine)
@@ -380,7 +374,7 @@ struct DeviceRemovalTests {
         let laptop = try self.network.found(words: Self.words, seed: 1)
         let phone = try self.network.join(laptop, name: "phone", seed: 3)
         let ann = try self.network.join(laptop, name: "ann's", person: "ann", seed: 5)
-        let lists = try (0..<3).map { try self.create(laptop, "list \($0)") }
+        let lists = try (0..<3).map { try self.network.create(laptop, "list \($0)") }
         self.network.settle(seconds: 30)
         for list in lists { try self.share(list, laptop, with: ann) }
         self.introduceAll()

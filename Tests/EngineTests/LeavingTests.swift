@@ -23,12 +23,6 @@ struct LeavingTests {
         return (first, ann, phone)
     }
 
-    private func create(_ machine: Int, _ title: String, below parent: ObjectID? = nil) throws -> ObjectID {
-        let properties = [ExactText("title"): Value.string(title)]
-        return try self.network.write(machine, .create(.init(type: "note", parent: parent, properties: properties)))
-            .created[0]
-    }
-
     private func share(_ object: ObjectID, _ machine: Int, with other: Int) throws {
         let user = self.network.users[other].user
         try self.network.write(machine) { local throws(WriteRefusal) in
@@ -70,12 +64,12 @@ struct LeavingTests {
 
     @Test func `what somebody leaves shows on his machines no more, until it is shared with him again`() throws {
         let (first, ann, phone) = try self.people()
-        let list = try self.create(first, "list")
-        let task = try self.create(first, "task", below: list)
+        let list = try self.network.create(first, "list")
+        let task = try self.network.create(first, "task", below: list)
         try self.share(list, first, with: ann)
         self.network.settle(seconds: 30)
-        let hers = try self.create(ann, "hers", below: list)
-        let folder = try self.create(ann, "folder")
+        let hers = try self.network.create(ann, "hers", below: list)
+        let folder = try self.network.create(ann, "folder")
         try self.network.write(ann, .move(list, parent: folder, before: nil))
         self.network.settle(seconds: 30)
         #expect(try self.network.titles(phone) == [list: "list", task: "task", hers: "hers", folder: "folder"])
@@ -124,7 +118,7 @@ struct LeavingTests {
 
     @Test func `whoever leaves gives up what was hidden and shared with him, too`() throws {
         let (first, ann, _) = try self.people()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         try self.network.write(first) { local throws(WriteRefusal) in try local.hide("salary", of: list) }
         try self.share(list, first, with: ann)
         let user = self.network.users[ann].user
@@ -144,7 +138,7 @@ struct LeavingTests {
 
     @Test func `what the owner has taken away already can be left, so that it shows no more`() throws {
         let (first, ann, phone) = try self.people()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         try self.share(list, first, with: ann)
         self.network.settle(seconds: 30)
         let user = self.network.users[ann].user
@@ -162,14 +156,14 @@ struct LeavingTests {
     /// Whatever one machine moves into a share that another one leaves meanwhile counts nowhere there.
     @Test func `what is moved into a share while another machine leaves it is back where it was`() throws {
         let (first, ann, phone) = try self.people()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         try self.share(list, first, with: ann)
-        let folder = try self.create(ann, "folder")
-        let child = try self.create(ann, "child", below: folder)
+        let folder = try self.network.create(ann, "folder")
+        let child = try self.network.create(ann, "child", below: folder)
         self.network.settle(seconds: 30)
         for (one, other) in [(first, phone), (ann, phone)] { self.network.cut(one, other) }
         try self.network.write(phone, .move(folder, parent: list, before: nil))
-        let lost = try self.create(phone, "made there", below: list)
+        let lost = try self.network.create(phone, "made there", below: list)
         try self.leave(list, ann)
         self.network.settle(seconds: 30)
         self.network.healAll()
@@ -192,9 +186,9 @@ struct LeavingTests {
 
     @Test func `what was moved into a share that had ended is back once that is left`() throws {
         let (first, ann, phone) = try self.people()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         try self.share(list, first, with: ann)
-        let note = try self.create(ann, "note")
+        let note = try self.network.create(ann, "note")
         self.network.settle(seconds: 30)
         for machine in [ann, phone] { self.network.cut(first, machine) }
         let user = self.network.users[ann].user
@@ -211,9 +205,9 @@ struct LeavingTests {
 
     @Test func `an undo passes what was done in a share that is left`() throws {
         let (first, ann, _) = try self.people()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         try self.share(list, first, with: ann)
-        let note = try self.create(ann, "one")
+        let note = try self.network.create(ann, "one")
         self.network.settle(seconds: 30)
         try self.network.write(ann, .set(note, name: "title", value: .string("two")))
         try self.network.write(ann, .set(list, name: "title", value: .string("hers")))

@@ -74,15 +74,15 @@ struct MembershipKeyTests {
         // Neither has heard of the new key, nor of the other.
         self.network.stop(laptop)
         for machine in [second, third] { self.network.machines[machine].isUp = true }
-        let address = NetworkAddress(host: self.network.machines[third].host, port: TestNetwork.port)
-        self.network.handle(second, .addAddress(address))
+        self.network.handle(second, .addAddress(self.address(of: third)))
         self.network.settle(seconds: 60)
         #expect(try self.isConnected(second, with: third))
         #expect(self.keys(second).count == 1)
     }
 
-    @Test(arguments: [7, 8])
-    func `a device answers to the last eight keys`(_ removalCount: Int) throws {
+    /// A machine that is off while so many others are removed, and one that has heard of all of it and does not know
+    /// that one; nobody else is there.
+    private func late(by removalCount: Int) throws -> (late: Int, other: Int) {
         let laptop = try self.founder()
         let late = try self.network.join(laptop, name: "late", seed: 3)
         self.network.settle(seconds: 10)
@@ -95,34 +95,29 @@ struct MembershipKeyTests {
             self.network.stop(lost)
         }
         self.network.settle(seconds: 30)
-        #expect(self.keys(other).count == 8)
         #expect(self.keys(other) == self.keys(laptop))
         self.network.stop(laptop)
         self.network.machines[late].isUp = true
-        let address = NetworkAddress(host: self.network.machines[other].host, port: TestNetwork.port)
-        self.network.handle(late, .addAddress(address))
+        return (late, other)
+    }
+
+    private func address(of machine: Int) -> NetworkAddress {
+        NetworkAddress(host: self.network.machines[machine].host, port: TestNetwork.port)
+    }
+
+    @Test(arguments: [7, 8])
+    func `a device answers to the last eight keys`(_ removalCount: Int) throws {
+        let (late, other) = try self.late(by: removalCount)
+        #expect(self.keys(other).count == 8)
+        self.network.handle(late, .addAddress(self.address(of: other)))
         self.network.settle(seconds: 60)
         #expect(try self.isConnected(late, with: other) == (removalCount == 7))
     }
 
     @Test(arguments: [1, 7])
     func `who knows the new key dials with older ones where nobody answers to that`(_ removalCount: Int) throws {
-        let laptop = try self.founder()
-        let late = try self.network.join(laptop, name: "late", seed: 3)
-        self.network.settle(seconds: 10)
-        self.network.stop(late)
-        let other = try self.network.join(laptop, name: "other", seed: 4)
-        for number in 0..<removalCount {
-            let lost = try self.network.join(laptop, name: "lost", seed: UInt64(10 + number))
-            self.network.settle(seconds: 10)
-            try self.remove(lost, by: laptop)
-            self.network.stop(lost)
-        }
-        self.network.settle(seconds: 30)
-        self.network.stop(laptop)
-        self.network.machines[late].isUp = true
-        let address = NetworkAddress(host: self.network.machines[late].host, port: TestNetwork.port)
-        self.network.handle(other, .addAddress(address))
+        let (late, other) = try self.late(by: removalCount)
+        self.network.handle(other, .addAddress(self.address(of: late)))
         self.network.settle(seconds: 300)
         #expect(try self.isConnected(other, with: late))
         #expect(self.keys(late) == self.keys(other))

@@ -27,12 +27,6 @@ struct ParcelTests {
         return (first, ann, bob)
     }
 
-    private func create(_ machine: Int, _ title: String, below parent: ObjectID? = nil) throws -> ObjectID {
-        let properties = [ExactText("title"): Value.string(title)]
-        return try self.network.write(machine, .create(.init(type: "note", parent: parent, properties: properties)))
-            .created[0]
-    }
-
     private func share(_ object: ObjectID, _ machine: Int, with other: Int, as role: Role = .writer) throws {
         let user = self.network.users[other].user
         try self.network.write(machine) { local throws(WriteRefusal) in
@@ -62,13 +56,13 @@ struct ParcelTests {
 
     @Test func `two who never meet have the same by way of one who reads nothing of it`() throws {
         let (first, ann, bob) = try self.people()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         try self.share(list, first, with: ann)
         self.network.settle(seconds: 60)
         // From here on the owner and ann meet bob alone, one after the other.
         self.network.cut(first, ann)
         self.network.cut(bob, ann)
-        let task = try self.create(first, Self.secret, below: list)
+        let task = try self.network.create(first, Self.secret, below: list)
         self.network.settle(seconds: 60)
         #expect(try self.carried(bob).count == 1)
         #expect(try self.holds(Self.secret, first))
@@ -98,17 +92,17 @@ struct ParcelTests {
 
     @Test func `nothing is left for who is removed, or is in reach, or reads it itself`() throws {
         let (first, ann, bob) = try self.people()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         try self.share(list, first, with: ann)
         self.network.settle(seconds: 60)
-        _ = try self.create(first, "in reach", below: list)
+        _ = try self.network.create(first, "in reach", below: list)
         self.network.settle(seconds: 60)
         #expect(try self.carried(bob).count == 0)
         self.network.cut(first, ann)
         self.network.cut(bob, ann)
         let user = self.network.users[ann].user
         try self.network.write(first) { local throws(WriteRefusal) in try local.unshare(list, with: user) }
-        _ = try self.create(first, Self.secret, below: list)
+        _ = try self.network.create(first, Self.secret, below: list)
         self.network.settle(seconds: 60)
         #expect(try self.carried(bob).count == 0)
         try self.share(list, first, with: bob)
@@ -118,7 +112,7 @@ struct ParcelTests {
 
     @Test func `more than fits into one parcel goes into several, and old ones give way`() throws {
         let (first, ann, bob) = try self.people()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         try self.share(list, first, with: ann)
         self.network.settle(seconds: 60)
         self.network.cut(first, ann)
@@ -127,7 +121,7 @@ struct ParcelTests {
         var expected: [ObjectID: String] = [list: "list"]
         for _ in 0..<24 {
             let title = String(decoding: (0..<120_000).map { _ in UInt8(32 + random.below(90)) }, as: UTF8.self)
-            expected[try self.create(first, title, below: list)] = title
+            expected[try self.network.create(first, title, below: list)] = title
         }
         self.network.settle(seconds: 120)
         let (count, byteCount) = try self.carried(bob)

@@ -20,12 +20,6 @@ struct SharedSyncTests {
         return try self.network.add(identity, seed: 2)
     }
 
-    private func create(_ machine: Int, _ title: String, below parent: ObjectID? = nil) throws -> ObjectID {
-        let properties = [ExactText("title"): Value.string(title)]
-        return try self.network.write(machine, .create(.init(type: "note", parent: parent, properties: properties)))
-            .created[0]
-    }
-
     private func share(_ object: ObjectID, _ machine: Int, with user: UserID, as role: Role) throws {
         try self.network.write(machine) { local throws(WriteRefusal) in
             _ = try local.share(object, with: user, as: role)
@@ -57,9 +51,9 @@ struct SharedSyncTests {
     @Test func `somebody is sent what is shared with him, and what he writes comes back`() throws {
         let first = try self.first()
         let phone = try self.network.join(first, name: "phone", seed: 3)
-        let folder = try self.create(first, Self.secret)
-        let list = try self.create(first, "list", below: folder)
-        let task = try self.create(first, "task", below: list)
+        let folder = try self.network.create(first, Self.secret)
+        let list = try self.network.create(first, "list", below: folder)
+        let task = try self.network.create(first, "task", below: list)
         self.network.settle(seconds: 10)
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         self.network.settle(seconds: 30)
@@ -70,8 +64,8 @@ struct SharedSyncTests {
         self.network.settle(seconds: 30)
         #expect(try self.titles(ann) == [list: "list", task: "task"])
         try self.network.write(ann, .set(task, name: "title", value: .string("done")))
-        let step = try self.create(ann, "step", below: task)
-        let own = try self.create(ann, "ann's own")
+        let step = try self.network.create(ann, "step", below: task)
+        let own = try self.network.create(ann, "ann's own")
         self.network.settle(seconds: 30)
         let expected = [folder: Self.secret, list: "list", task: "done", step: "step"]
         for machine in [first, phone] { #expect(try self.titles(machine) == expected) }
@@ -93,7 +87,7 @@ struct SharedSyncTests {
 
     @Test func `who may write one property writes no other, whatever he could before`() throws {
         let first = try self.first()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         self.network.settle(seconds: 30)
         let user = self.network.users[ann].user
@@ -134,17 +128,17 @@ struct SharedSyncTests {
 
     @Test func `what is taken from somebody is not sent any more, and what he writes apart does not count`() throws {
         let first = try self.first()
-        let list = try self.create(first, "list")
-        let task = try self.create(first, "task", below: list)
+        let list = try self.network.create(first, "list")
+        let task = try self.network.create(first, "task", below: list)
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         let user = self.network.users[ann].user
         try self.share(list, first, with: user, as: .writer)
         self.network.settle(seconds: 30)
-        let kept = try self.create(ann, "kept", below: list)
+        let kept = try self.network.create(ann, "kept", below: list)
         self.network.settle(seconds: 30)
         self.network.cut(first, ann)
         try self.network.write(ann, .set(task, name: "title", value: .string("in vain")))
-        let lost = try self.create(ann, "lost", below: list)
+        let lost = try self.network.create(ann, "lost", below: list)
         try self.network.write(first) { local throws(WriteRefusal) in try local.unshare(list, with: user) }
         try self.network.write(first, .set(task, name: "title", value: .string(Self.secret)))
         self.network.healAll()
@@ -157,7 +151,7 @@ struct SharedSyncTests {
         try self.share(list, first, with: user, as: .writer)
         self.network.settle(seconds: 30)
         #expect(try self.titles(ann)[task] == Self.secret)
-        let again = try self.create(ann, "again", below: list)
+        let again = try self.network.create(ann, "again", below: list)
         self.network.settle(seconds: 30)
         let expected = [list: "list", task: Self.secret, kept: "kept", again: "again"]
         #expect(try self.titles(first) == expected)
@@ -168,7 +162,7 @@ struct SharedSyncTests {
         self.network.discovers = true
         self.network.carriesBeacons = true
         let first = try self.first()
-        let lists = try ["for ann", "for bob", "for both"].map { try self.create(first, $0) }
+        let lists = try ["for ann", "for bob", "for both"].map { try self.network.create(first, $0) }
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         let bob = try self.network.join(first, name: "bob's laptop", person: "bob", seed: 5)
         let (annsUser, bobsUser) = (self.network.users[ann].user, self.network.users[bob].user)
@@ -180,8 +174,8 @@ struct SharedSyncTests {
         #expect(try Set(self.titles(bob).values) == ["for bob", "for both"])
         // Without the founder's machine they go on with what both have.
         self.network.machines[first].isUp = false
-        let task = try self.create(ann, "from ann", below: lists[2])
-        let own = try self.create(ann, "to the founder", below: lists[0])
+        let task = try self.network.create(ann, "from ann", below: lists[2])
+        let own = try self.network.create(ann, "to the founder", below: lists[0])
         self.network.settle(seconds: 120)
         #expect(try self.titles(bob)[task] == "from ann")
         #expect(try self.titles(bob)[own] == nil)
@@ -200,7 +194,7 @@ struct SharedSyncTests {
         self.network.carriesBeacons = true
         let first = try self.first()
         let phone = try self.network.join(first, name: "phone", seed: 3)
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         let user = self.network.users[ann].user
         try self.share(list, first, with: user, as: .manager)
@@ -237,8 +231,8 @@ struct SharedSyncTests {
 
     @Test func `a copy that somebody makes of what another has takes nobody's place`() throws {
         let first = try self.first()
-        let list = try self.create(first, "list")
-        let own = try self.create(first, "own", below: list)
+        let list = try self.network.create(first, "list")
+        let own = try self.network.create(first, "own", below: list)
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         try self.share(list, first, with: self.network.users[ann].user, as: .reader)
         self.network.settle(seconds: 30)
@@ -249,7 +243,7 @@ struct SharedSyncTests {
         let before = try self.titles(first)
         var lists: [ObjectID] = []
         for title in ["q1", "q2"] {
-            lists.append(try self.create(ann, title))
+            lists.append(try self.network.create(ann, title))
             try self.share(lists[lists.count - 1], ann, with: self.network.users[first].user, as: .manager)
         }
         self.network.settle(seconds: 30)
@@ -260,7 +254,7 @@ struct SharedSyncTests {
             properties: [ExactText("title"): .string("hijacked")]
         )
         try self.network.write(ann, .create(copy))
-        let planted = try self.create(ann, "planted", below: own)
+        let planted = try self.network.create(ann, "planted", below: own)
         try self.network.write(ann, .move(own, parent: lists[1], before: nil))
         self.network.settle(seconds: 30)
         var seen = try self.titles(first)
@@ -270,7 +264,7 @@ struct SharedSyncTests {
         #expect(try self.parent(of: planted, first) == nil)
         // What he writes there is his.
         try self.network.write(first, .set(own, name: "title", value: .string(Self.secret)))
-        _ = try self.create(first, Self.secret, below: own)
+        _ = try self.network.create(first, Self.secret, below: own)
         self.network.settle(seconds: 30)
         #expect(try !self.holds(Self.secret, in: self.log(ann)))
     }
@@ -286,12 +280,12 @@ struct SharedSyncTests {
 
     @Test func `what somebody says who does not read home is said where he writes`() throws {
         let first = try self.first()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         try self.share(list, first, with: self.network.users[ann].user, as: .writer)
         self.network.settle(seconds: 30)
         try self.network.write(ann, .set(list, name: "title", value: .string("hers")))
-        let note = try self.create(ann, "note")
+        let note = try self.network.create(ann, "note")
         for _ in 0..<2 {
             try self.network.write(ann) { local throws(WriteRefusal) in _ = try local.reverse(isRedo: false) }
         }
@@ -328,7 +322,7 @@ struct SharedSyncTests {
 
     @Test func `who is removed is told by the owner alone, and writes in vain no more`() throws {
         let first = try self.first()
-        let (list, own) = (try self.create(first, "list"), try self.create(first, "own"))
+        let (list, own) = (try self.network.create(first, "list"), try self.network.create(first, "own"))
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         let user = self.network.users[ann].user
         for object in [list, own] { try self.share(object, first, with: user, as: .writer) }
@@ -361,9 +355,9 @@ struct SharedSyncTests {
 
     @Test func `what counts nowhere is adopted by who may write it`() throws {
         let first = try self.first()
-        let list = try self.create(first, "list")
-        let task = try self.create(first, "task", below: list)
-        let gone = try self.create(first, "gone", below: list)
+        let list = try self.network.create(first, "list")
+        let task = try self.network.create(first, "task", below: list)
+        let gone = try self.network.create(first, "gone", below: list)
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         try self.share(list, first, with: self.network.users[ann].user, as: .writer)
         self.network.settle(seconds: 30)
@@ -401,15 +395,15 @@ struct SharedSyncTests {
 
     @Test func `who does not read home places what is shared with him among his own things`() throws {
         let first = try self.first()
-        let (above, list) = (try self.create(first, "above"), try self.create(first, "list"))
+        let (above, list) = (try self.network.create(first, "above"), try self.network.create(first, "list"))
         try self.network.write(first, .move(list, parent: above, before: nil))
-        let task = try self.create(first, "task", below: list)
+        let task = try self.network.create(first, "task", below: list)
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         try self.share(list, first, with: self.network.users[ann].user, as: .reader)
         self.network.settle(seconds: 30)
         let phone = try self.network.join(ann, name: "ann's phone", seed: 5)
         self.network.settle(seconds: 30)
-        let folder = try self.create(ann, "folder")
+        let folder = try self.network.create(ann, "folder")
         try self.network.write(ann, .move(list, parent: folder, before: nil))
         self.network.settle(seconds: 30)
         for machine in [ann, phone] {
@@ -440,12 +434,12 @@ struct SharedSyncTests {
         let first = try self.first()
         let bob = try self.network.join(first, name: "bob's laptop", person: "bob", seed: 5)
         let phone = try self.network.join(bob, name: "bob's phone", seed: 6)
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         try self.share(list, first, with: self.network.users[bob].user, as: .writer)
         self.network.settle(seconds: 60)
         // All that the laptop has so far, the founder reads; what comes from the phone is bob's alone.
         #expect(try self.titles(bob) == [list: "list"])
-        let own = try self.create(phone, "bob's own")
+        let own = try self.network.create(phone, "bob's own")
         for _ in 0..<20 {
             self.network.settle(milliseconds: 500)
             #expect(self.untoldCount(first) == 0)
@@ -456,7 +450,7 @@ struct SharedSyncTests {
 
     @Test func `who does not read home opens no branch by a statement in what is shared with him`() throws {
         let first = try self.first()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         self.network.settle(seconds: 30)
         let user = self.network.users[ann].user
@@ -481,14 +475,14 @@ struct SharedSyncTests {
         let first = try self.first()
         let phone = try self.network.join(first, name: "phone", seed: 3)
         let tablet = try self.network.join(first, name: "tablet", seed: 5)
-        let folder = try self.create(first, "folder")
-        let list = try self.create(first, "list", below: folder)
+        let folder = try self.network.create(first, "folder")
+        let list = try self.network.create(first, "list", below: folder)
         self.network.settle(seconds: 10)
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         self.network.settle(seconds: 30)
         for machine in [phone, tablet] { self.network.cut(first, machine) }
         try self.share(list, first, with: UserID(bytes: Bytes32(1, 2, 3, 4)), as: .reader)
-        let task = try self.create(phone, "task", below: list)
+        let task = try self.network.create(phone, "task", below: list)
         self.network.settle(seconds: 10)
         self.network.healAll()
         for machine in [first, tablet] { self.network.cut(phone, machine) }
@@ -505,7 +499,7 @@ struct SharedSyncTests {
 
     @Test func `who manages takes what readers and writers have, and nothing from a manager`() throws {
         let first = try self.first()
-        let list = try self.create(first, "list")
+        let list = try self.network.create(first, "list")
         let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
         let bob = try self.network.join(first, name: "bob's laptop", person: "bob", seed: 5)
         self.network.settle(seconds: 30)

@@ -320,6 +320,12 @@ final class TestNetwork {
         return try answer.get()
     }
 
+    /// Makes a note with a title.
+    func create(_ machine: Int, _ title: String, below parent: ObjectID? = nil) throws -> ObjectID {
+        let properties = [ExactText("title"): Value.string(title)]
+        return try self.write(machine, .create(.init(type: "note", parent: parent, properties: properties))).created[0]
+    }
+
     func cut(_ left: Int, _ right: Int) {
         self.cuts.insert([left, right])
         for wire in self.wires where Set([wire.dialler, wire.acceptor]) == [left, right] { self.close(wire) }

@@ -114,6 +114,8 @@ def test_two_people_share_a_list_and_nothing_else(people):
     check(holds(laptop, secret) and holds(ann, shared), "the control finds the texts where they are")
     for peer in people:
         peer.stop()
+    directories = [str(peer.directory) for peer in people]
+    laptop.refused(2, "preview", *directories, mentions=["different people"])
     check(not holds(ann, secret), f"a secret is in {holds(ann, secret)}")
     for text in (folder, mine):
         check(not holds(ann, text) and not holds(ann, bytes.fromhex(text.replace("-", "")).hex()), "an id is there")
