@@ -23,7 +23,7 @@ package struct CircleOverlay: Sendable {
     init(in state: inout some CircleReading, shown: [ObjectIndex]) throws(StoreError) {
         var ids: Set<ObjectID> = []
         for object in shown { ids.insert(try state.object(object).id) }
-        for id in ids { try self.judge(id, in: &state) }
+        for id in ids { try self.judge(state.objects(of: id), for: &state) }
     }
 
     /// Whether all that is committed has been looked at.
@@ -53,12 +53,20 @@ package struct CircleOverlay: Sendable {
         _ objects: [ObjectIndex],
         in rows: inout some StoreTransaction
     ) throws(StoreError) {
-        var ids: Set<ObjectID> = []
-        for object in objects { ids.insert(try rows.look(at: object) { $0.id }) }
-        for id in ids {
-            try self.judge(id, in: &rows)
+        let circles = rows.circles
+        var changed: [ObjectID: (object: ObjectIndex, circle: CircleIndex)] = [:]
+        for object in objects {
+            let (id, circle) = try rows.look(at: object) { ($0.id, $0.circle) }
+            changed[id] = (object, circle)
+        }
+        for (id, one) in changed {
             var objects = try rows.objects(of: id)
-            let circles = rows.circles
+            // Most are in home alone, and show as home says.
+            if objects == [one.object], one.circle == circles.base {
+                self.forget(one.object)
+                continue
+            }
+            try self.judge(objects, for: &rows)
             if circles.hasBeside {
                 let all = objects
                 objects = []
@@ -78,8 +86,18 @@ package struct CircleOverlay: Sendable {
         }
     }
 
-    private mutating func judge(_ id: ObjectID, in state: inout some CircleReading) throws(StoreError) {
-        let objects = try state.objects(of: id)
+    private mutating func forget(_ object: ObjectIndex) {
+        self.hidden.remove(object)
+        self.placed.remove(object)
+        self.contested.remove(object)
+        self.besides[object] = nil
+    }
+
+    /// `objects`: all that an id stands for.
+    private mutating func judge(
+        _ objects: [ObjectIndex],
+        for state: inout some CircleReading
+    ) throws(StoreError) {
         let choice = try state.choice(of: objects)
         if state.circles.hasBeside {
             for object in objects { self.besides[object] = nil }
