@@ -10,6 +10,7 @@
 #   scripts/bench.sh history         a past moment after up to 1M writes, beside Loro and Automerge
 #   scripts/bench.sh compaction      the database before and after compaction, by number of writes; time and memory
 #   scripts/bench.sh year            the databases of three devices after a simulated year, beside the live data
+#   scripts/bench.sh sharing         what people share: merge, bytes, time and memory, by how much is shared with whom
 #   scripts/bench.sh before COMMIT   writing 100,000 properties beside an earlier commit
 #   scripts/bench.sh reads           10,000 reads a second beside a bulk sync, and the same in C with SQLite
 #
@@ -62,6 +63,12 @@ api)
 compaction | year)
     build peerd
     exec python3 "Benchmarks/Beside/$1.py" --peerd "$scratch/release/peerd" --cache "$cache" "${@:2}"
+    ;;
+sharing)
+    build Workbench
+    build peerd
+    exec python3 Benchmarks/Beside/sharing.py --workbench "$scratch/release/Workbench" \
+        --peerd "$scratch/release/peerd" "${@:2}"
     ;;
 before)
     commit=$(git rev-parse --verify --quiet "${2:-}^{commit}") ||

@@ -2,18 +2,16 @@ import CRDTCore
 import PeerCrypto
 import SyncProtocol
 
-/// The one user and workspace of all workloads.
+/// The one workspace of all workloads, and the user who has founded it.
 ///
 /// Its keys are made from fixed seeds, so that one process can write runs and another verify them.
-struct Founder: ~Copyable {
-    private let key: SigningKey
+struct Founder {
     let membership: Membership
 
     private static let nonce = Bytes16(high: 0x6265_6e63_686d_6172, low: 0x6b73)
 
     init() {
-        self.key = SigningKey(numbered: 0)
-        let user = UserID(bytes: self.key.publicBytes)
+        let user = Standing().userID
         let workspace = WorkspaceID(founder: user, nonce: Founder.nonce, SodiumCryptography())
         self.membership = Membership(workspace: workspace, founder: user)
     }
@@ -21,11 +19,12 @@ struct Founder: ~Copyable {
     var origin: Hash256 { ChainHash.origin(self.membership.workspace) }
 
     /// What opens the chain of a device's replica.
-    func introduction(of device: DeviceID, nonce: Bytes16) -> Introduction {
+    func introduction(of device: DeviceID, nonce: Bytes16, as standing: Standing) -> Introduction {
+        let root = standing.rootKey
         let staticKey = StaticKey(bytes: device.bytes)
         let message = DeviceCertificate.message(
             workspace: self.membership.workspace,
-            user: self.membership.founder,
+            user: standing.userID,
             generation: DeviceCertificate.firstGeneration,
             device: device,
             staticKey: staticKey
@@ -34,15 +33,30 @@ struct Founder: ~Copyable {
             generation: DeviceCertificate.firstGeneration,
             device: device,
             staticKey: staticKey,
-            signature: self.key.signature(of: message)
+            signature: root.signature(of: message)
         )
         return Introduction(
-            user: self.membership.founder,
+            user: standing.userID,
             deviceName: "bench",
             nonce: nonce,
+            circle: standing.circle,
+            grants: standing.grants,
             certificates: [certificate]
         )
     }
+}
+
+/// Whose a chain is, where it belongs, and what it is written under.
+struct Standing {
+    /// The founder is number 0.
+    var user: UInt64 = 0
+    var circle = Circle.home
+    var grants: [StatementID] = []
+
+    /// Devices have lower numbers, but for the founder's key.
+    fileprivate var rootKey: SigningKey { SigningKey(numbered: self.user == 0 ? 0 : 1 << 32 | self.user) }
+
+    var userID: UserID { UserID(bytes: self.rootKey.publicBytes) }
 }
 
 /// One device that writes changes and signs them run by run, within the limits a node streams with.
@@ -61,13 +75,13 @@ struct Writer: ~Copyable {
     private static let runByteCountMax = 512 << 10
 
     /// A device with its first replica, whose runs have at most `runSize` changes.
-    init(number: UInt64, founder: borrowing Founder, runSize: Int) {
+    init(number: UInt64, founder: Founder, runSize: Int, as standing: Standing = Standing()) {
         self.runSize = runSize
         self.key = SigningKey(numbered: number)
         let device = DeviceID(bytes: self.key.publicBytes)
         let nonce = Bytes16(high: number, low: 1)
-        self.replica = ReplicaID(device: device, nonce: nonce, SodiumCryptography())
-        self.introduction = founder.introduction(of: device, nonce: nonce)
+        self.replica = ReplicaID(device: device, nonce: nonce, circle: standing.circle, SodiumCryptography())
+        self.introduction = founder.introduction(of: device, nonce: nonce, as: standing)
         self.previous = founder.origin
         self.builder = RunBuilder(replica: self.replica, firstSequence: 1)
         self.secrets = SplitMix64(seed: number)
@@ -78,6 +92,14 @@ struct Writer: ~Copyable {
         mutating get {
             self.seal()
             return Point(replica: self.replica, sequence: self.sequence, name: ChangeName(self.previous))
+        }
+    }
+
+    /// The last change, signed, as statements name it.
+    var lastChange: NamedChange {
+        mutating get {
+            self.seal()
+            return NamedChange(replica: self.replica, sequence: self.sequence, hash: self.previous)
         }
     }
 

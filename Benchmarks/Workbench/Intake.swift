@@ -23,6 +23,8 @@ struct Intake {
     private let clock = ContinuousClock()
     private(set) var timing = Timing()
     private(set) var operationCount = 0
+    /// Whether something that counted, or did not, was judged anew.
+    private(set) var isRevised = false
     private var reader = MessageReader()
     private var merge: Merge
 
@@ -48,6 +50,7 @@ struct Intake {
     /// Ends the transaction's merge.
     mutating func finish(in transaction: inout some StoreTransaction) throws {
         self.timing.merging += try self.clock.measure { try self.merge.finish(in: &transaction) }
+        self.isRevised = self.merge.summary.isRevised
         self.merge = Merge(now: Workload.now, founder: self.membership.founder)
         for segment in transaction.segmentIndices {
             let record = transaction.segment(segment)

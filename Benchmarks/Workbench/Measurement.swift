@@ -22,8 +22,45 @@ struct Measurement {
     func memory() throws -> Report {
         var store = MemoryStore(origin: self.origin)
         _ = try self.merge([self.base], into: &store)
+        let start = Report.processorTime
         let intake = try self.merge([self.news], into: &store)
+        var report = Report(intake, timing: intake.timing)
+        report.add("processor_seconds", (Report.processorTime - start).seconds)
+        return report
+    }
+
+    /// Merges nothing but the base into a store in memory.
+    func baseInMemory() throws -> Report {
+        var store = MemoryStore(origin: self.origin)
+        let intake = try self.merge([self.base], into: &store)
         return Report(intake, timing: intake.timing)
+    }
+
+    /// Makes a database of the base.
+    func fill(directory: String) throws -> Report {
+        var store = try SQLiteStore(directory: directory, origin: self.origin)
+        let intake = try self.merge([self.base], into: &store)
+        store.close()
+        return Report(intake, timing: intake.timing)
+    }
+
+    /// Merges the news into a database that has the base, in one transaction, with the commit.
+    ///
+    /// What the first transaction finds of all that is there is found before the clock starts, as in a running daemon.
+    func continuing(directory: String) throws -> Report {
+        var store = try SQLiteStore(directory: directory, origin: self.origin)
+        let opening = try ContinuousClock().measure { _ = try self.merge([], into: &store) }
+        var intake = Intake(membership: self.membership)
+        let start = Report.processorTime
+        let whole = try ContinuousClock().measure { intake = try self.merge([self.news], into: &store) }
+        let processor = Report.processorTime - start
+        var timing = intake.timing
+        timing.merging = whole - timing.decoding - timing.verifying
+        store.close()
+        var report = Report(intake, timing: timing)
+        report.add("processor_seconds", processor.seconds)
+        report.add("opening_seconds", opening.seconds)
+        return report
     }
 
     /// Merges the news into a database in one transaction, with the commit.
@@ -124,6 +161,7 @@ struct Report {
         self.add("verify_seconds", timing.verifying.seconds)
         self.add("merge_seconds", timing.merging.seconds)
         self.add("seconds", timing.total.seconds)
+        self.add("revised", intake.isRevised ? 1 : 0)
         self.add("peak_memory_bytes", Double(Report.peakMemoryByteCount))
     }
 
@@ -131,6 +169,13 @@ struct Report {
 
     var line: String {
         "{" + self.fields.map { "\"\($0.name)\": \($0.value)" }.joined(separator: ", ") + "}"
+    }
+
+    /// What this process has used of a processor.
+    static var processorTime: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
     private static var peakMemoryByteCount: Int {

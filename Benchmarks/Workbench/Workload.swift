@@ -58,7 +58,7 @@ enum Workload: String, CaseIterable {
     }
 
     /// A write of a register: its object and property follow from its number.
-    private static func set(_ register: Int, by writer: Int) -> Edit {
+    static func set(_ register: Int, by writer: Int) -> Edit {
         let value = SplitMix64.mixed(UInt64(register) << 8 | UInt64(writer)) % 1_000_000
         return .set(
             self.object(register / self.propertyCount),
@@ -68,16 +68,16 @@ enum Workload: String, CaseIterable {
     }
 
     /// Ticks are so short that all stamps lie within seconds.
-    private static func stamp(_ tick: Int) -> Stamp { Stamp(rawValue: (self.start << 16) + UInt64(tick) << 8) }
+    static func stamp(_ tick: Int) -> Stamp { Stamp(rawValue: (self.start << 16) + UInt64(tick) << 8) }
 
-    private static func create(_ objectCount: Int, by writer: inout Writer) {
+    static func create(_ objectCount: Int, by writer: inout Writer) {
         for first in stride(from: 0, to: objectCount, by: 100) {
             let objects = first..<min(objectCount, first + 100)
             writer.write(objects.map { .create(self.object($0), type: "item", kind: "") }, at: self.stamp(first / 100))
         }
     }
 
-    private static func write(
+    static func write(
         _ registers: [Int],
         by writer: inout Writer,
         number: Int,
