@@ -448,28 +448,6 @@ struct SharedSyncTests {
         #expect(try !self.circles(first).contains(.own(of: self.network.users[bob].user)))
     }
 
-    @Test func `who does not read home opens no branch by a statement in what is shared with him`() throws {
-        let first = try self.first()
-        let list = try self.network.create(first, "list")
-        let ann = try self.network.join(first, name: "ann's laptop", person: "ann", seed: 4)
-        self.network.settle(seconds: 30)
-        let user = self.network.users[ann].user
-        try self.share(list, first, with: user, as: .writer)
-        self.network.settle(seconds: 30)
-        try self.network.write(ann) { local throws(WriteRefusal) in
-            let circle = try local.plan.circle(of: list, in: &local.state)
-            let opening = BranchOpening(id: BranchID(of: user, nonce: 1), parent: nil, name: "hers", base: [])
-            try local.plan.append(.branch(.opens(opening)), in: circle)
-            try local.plan.append(.set(list, name: "title", value: .string("by ann")), in: circle)
-        }
-        self.network.settle(seconds: 30)
-        #expect(try self.titles(first)[list] == "by ann")
-        for machine in [first, ann] {
-            let count = try self.network.machines[machine].node.read { $0.openBranches.count }
-            #expect(count == 0)
-        }
-    }
-
     @Test func `what is shared names nothing of another share that it stands below`() throws {
         (self.network.discovers, self.network.carriesBeacons) = (true, true)
         let first = try self.first()

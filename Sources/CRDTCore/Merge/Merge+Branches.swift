@@ -10,9 +10,7 @@ extension Merge {
         author: SegmentIndex,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        // Branches are of home alone: nobody who does not read it says anything of them.
         guard run.operations.contains(where: { $0.kind == .branch }),
-            transaction.progress(of: author).circle == .home,
             let user = transaction.segment(author).introduction?.user
         else { return }
         for (position, change) in run.changes.enumerated() {
