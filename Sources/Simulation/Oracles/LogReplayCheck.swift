@@ -22,6 +22,12 @@ struct LogReplayCheck {
     ) throws(StoreError) -> [UInt8] {
         let segments = transaction.segmentIndices
         for segment in isReversed ? segments.reversed() : segments { try self.add(segment, of: &transaction) }
+        // What is over has been told by the owner's machines: no log says it.
+        let circles = transaction.circles
+        let closed = Set(circles.closed.map { circles[$0] })
+        try self.copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
+            copy.setClosedCircles(Set(closed.compactMap { copy.circles.index(of: $0) }))
+        }
         return try self.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
             var state = CombinedState(.present, of: copy)
             return try StateExport.json(of: &state)

@@ -106,7 +106,9 @@ extension World {
                     let log = try LogReading(of: &transaction, founder: owner, now: now, in: index)
                     count += log.changeCount
                     guard count <= World.modelChangeCountMax else { return }
-                    if circle != .roster { circles.append((circle, NaiveModel(log.history.permitted()))) }
+                    // What lay beside others covers nothing any more once its readers are told that it is over.
+                    let covers = !circle.isBeside || !transaction.circles.closed.contains(index)
+                    if circle != .roster, covers { circles.append((circle, NaiveModel(log.history.permitted()))) }
                 }
                 self.record.mark(.circlesComparedWithModel)
                 let expected = NaiveCombination(circles, for: CircleReader(user: user, founder: founder))
