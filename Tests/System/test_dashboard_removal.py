@@ -79,12 +79,15 @@ def test_rejected_edits_are_listed_with_the_reason_and_adopted(world, open_brows
     browser.shows("all of them", CARDS, lambda rows: len(rows) == 3)
     browser.check_clean()
 
-    # Whoever wrote them sees them, too, as soon as she reads the list again; she may not adopt what she may not write.
+    # Whoever wrote them is told, and sees them, too. What she does not see is gone for her, and when she may read it again
+    # she may not adopt what she may not write.
     hers = open_browser(ann)
     hers.show("rejected")
-    hers.sees("No rejected edits")
-    laptop.run("share", items, "ann")
     hers.shows("her own edits", CARDS, lambda rows: len(rows) == 3 and all(row.startswith("You on") for row in rows))
+    hers.button("Adopt").click()
+    hers.sees("what is gone stays gone")
+    laptop.run("share", items, "ann")
+    wait_until(lambda: "Groceries" in titles(ann), PATIENCE_SECONDS, "she reads the list again")
     hers.button("Adopt").click()
     hers.sees("may not")
     hers.check_console(but=("403 (",))
