@@ -262,7 +262,7 @@ let package = Package(
         ),
         .testTarget(
             name: "StoreAgreementTests",
-            dependencies: ["CRDTCore", "MergeModel", "Persistence"],
+            dependencies: ["CRDTCore", "Engine", "MergeModel", "Persistence", "SyncProtocol"],
             swiftSettings: testSettings
         ),
         .testTarget(

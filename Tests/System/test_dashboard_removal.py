@@ -79,8 +79,8 @@ def test_rejected_edits_are_listed_with_the_reason_and_adopted(world, open_brows
     browser.shows("all of them", CARDS, lambda rows: len(rows) == 3)
     browser.check_clean()
 
-    # Whoever wrote them is told, and sees them, too. What she does not see is gone for her, and when she may read it again
-    # she may not adopt what she may not write.
+    # Whoever wrote them is told, and sees them, too. What she does not see is gone for her, and when she may read it
+    # again she may not adopt what she may not write.
     hers = open_browser(ann)
     hers.show("rejected")
     hers.shows("her own edits", CARDS, lambda rows: len(rows) == 3 and all(row.startswith("You on") for row in rows))

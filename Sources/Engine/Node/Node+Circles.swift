@@ -144,16 +144,11 @@ extension Node where Store: ~Copyable {
         let ended = self.state.ended
         let closed = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             let circles = transaction.circles
-            guard circles.count > 1 else { return circles.closed }
             let all = (0..<UInt32(circles.count)).map { CircleIndex(rawValue: $0) }
-            return Set(
-                all.filter { ended[circles[$0]] != nil || transaction.rights.isLeft($0) }
-            )
+            let closed = Set(all.filter { ended[circles[$0]] != nil || transaction.rights.isLeft($0) })
+            return closed == circles.closed ? nil : closed
         }
-        let known = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            transaction.circles.closed
-        }
-        guard closed != known else { return }
+        guard let closed else { return }
         try self.replica.transaction {
             (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
             try transaction.setClosedCircles(closed)

@@ -146,18 +146,16 @@ extension Node where Store: ~Copyable {
             if parcel.recipients.contains(where: { $0.device == self.identity.device }) {
                 try self.open(parcel, from: connection)
             } else {
-                let bytes = parcel.encoded()
-                connection.carriedByteCount += bytes.count
                 // Others' parcels come from whoever packed them alone, and are for somebody else than the peer.
-                guard parcel.sender == sender, !parcel.recipients.contains(where: { $0.device == sender }),
-                    connection.carriedByteCount <= ParcelLimits.carriedByteCountMaxByUser
-                else { return self.violation(connection, "a parcel that is nothing to carry") }
-                let expiry = self.now.wall.advanced(byMilliseconds: ParcelLimits.lifetimeMilliseconds)
-                let record = ParcelRecord(id: id, user: user, expiry: expiry, bytes: bytes)
+                guard parcel.sender == sender, !parcel.recipients.contains(where: { $0.device == sender }) else {
+                    return self.violation(connection, "a parcel that is nothing to carry")
+                }
                 let now = self.now.wall
+                let expiry = now.advanced(byMilliseconds: ParcelLimits.lifetimeMilliseconds)
+                let record = ParcelRecord(id: id, user: user, expiry: expiry, bytes: parcel.encoded())
                 try self.replica.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                     try transaction.removeParcels(expiredAt: now)
-                    let room = ParcelLimits.carriedByteCountMaxByUser - bytes.count
+                    let room = ParcelLimits.carriedByteCountMaxByUser - record.countedByteCount
                     try transaction.removeParcels(of: user, beyond: room)
                     try transaction.addParcel(record, for: parcel.recipients.map(\.device))
                 }

@@ -88,8 +88,6 @@ final class PeerConnection {
     var endedMessageCount = 0
     /// The parcel that the other side has not confirmed.
     var parcel: ParcelExchange.UnderWay?
-    /// Bytes of parcels that it has had us carry.
-    var carriedByteCount = 0
     /// When the next one may be left with it, in monotonic milliseconds.
     var nextParcel: UInt64 = 0
 

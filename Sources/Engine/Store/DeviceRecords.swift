@@ -1,4 +1,5 @@
 package import CRDTCore
+internal import SyncProtocol
 
 // What a store keeps for the device itself: nothing of it is replicated.
 
@@ -34,6 +35,9 @@ package struct ParcelRecord: Hashable, Sendable {
     package var expiry: WallTime
     /// All of it as it is encoded.
     package var bytes: [UInt8]
+
+    /// What it takes of the room of its user.
+    package var countedByteCount: Int { max(self.bytes.count, ParcelLimits.countedByteCountMin) }
 
     package init(id: Hash256, user: UserID, expiry: WallTime, bytes: [UInt8]) {
         (self.id, self.user, self.expiry, self.bytes) = (id, user, expiry, bytes)

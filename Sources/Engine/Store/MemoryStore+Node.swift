@@ -66,17 +66,18 @@ extension MemoryTransaction: NodeTransaction {
 
     package mutating func removeParcels(of user: UserID, beyond byteCount: Int) {
         self.update { rows in
-            var rest = rows.parcels.filter { $0.record.user == user }.reduce(0) { $0 + $1.record.bytes.count }
+            var rest = rows.parcels.filter { $0.record.user == user }
+                .reduce(0) { $0 + $1.record.countedByteCount }
             rows.parcels.removeAll { parcel in
                 guard parcel.record.user == user, rest > byteCount else { return false }
-                rest -= parcel.record.bytes.count
+                rest -= parcel.record.countedByteCount
                 return true
             }
         }
     }
 
     package mutating func parcelCounts() -> (count: Int, byteCount: Int) {
-        (self.rows.parcels.count, self.rows.parcels.reduce(0) { $0 + $1.record.bytes.count })
+        (self.rows.parcels.count, self.rows.parcels.reduce(0) { $0 + $1.record.countedByteCount })
     }
 
     package mutating func rememberedWrite(_ name: String) -> RememberedWrite? { self.rows.writes[ExactText(name)] }

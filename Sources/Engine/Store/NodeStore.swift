@@ -28,9 +28,9 @@ package protocol NodeTransaction: StoreTransaction {
     mutating func removeParcel(_ id: Hash256, for device: DeviceID) throws(StoreError)
     /// Removes parcels that have expired by a time.
     mutating func removeParcels(expiredAt time: WallTime) throws(StoreError)
-    /// Removes the parcels of a user that came first, until the rest has so few bytes.
+    /// Removes the parcels of a user that came first, until the rest counts for so few bytes.
     mutating func removeParcels(of user: UserID, beyond byteCount: Int) throws(StoreError)
-    /// The number of parcels, and of their bytes.
+    /// The number of parcels, and of the bytes that they count for.
     mutating func parcelCounts() throws(StoreError) -> (count: Int, byteCount: Int)
 
     /// The write that a local caller named; nil if it was not done, or is forgotten.

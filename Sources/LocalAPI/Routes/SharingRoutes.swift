@@ -72,11 +72,8 @@ struct SharingRoutes: Sendable {
     }
 
     private func people() async throws -> PersonList {
-        var users: [PersonList.Entry] = []
-        for person in try await self.workspace.people() {
-            users.append(PersonList.Entry(person, words: try await self.workspace.comparisonWords(of: person.id)))
-        }
-        return PersonList(users: users)
+        let people = try await self.workspace.peopleWithWords()
+        return PersonList(users: people.map { PersonList.Entry($0.person, words: $0.words) })
     }
 
     private func rename(_ request: Request) async throws -> Response {

@@ -17,6 +17,18 @@ extension Workspace {
         return user == self.identity.founder ? nil : self.identity.comparisonWords(of: user)
     }
 
+    /// The people, each with those words.
+    package func peopleWithWords() async throws -> [(person: Person, words: String?)] {
+        let people = try await self.reading { transaction in
+            var store: any StoreTransaction = transaction
+            let people = try self.people(in: &store)
+            return try people.all.map { (person: $0, user: try people.user($0.id)) }
+        }
+        return people.map { person, user in
+            (person, user == self.identity.founder ? nil : self.identity.comparisonWords(of: user))
+        }
+    }
+
     /// Those of the user of a directory; nil for whoever created the workspace.
     package static func comparisonWords(_ paths: DirectoryPaths) throws -> String? {
         let identity = try Identity(paths)

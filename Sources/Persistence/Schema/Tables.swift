@@ -335,7 +335,7 @@ extension Schema {
         );
 
         -- Parcels that are carried for devices that were not in reach of whoever packed them, until milliseconds since
-        -- 1970, and for whom; nobody here can open them.
+        -- 1970, and for whom; nobody here can open them. A small one counts for more bytes than it has.
         CREATE TABLE parcel (
             parcel INTEGER PRIMARY KEY AUTOINCREMENT,
             id BLOB NOT NULL UNIQUE,
@@ -345,11 +345,13 @@ extension Schema {
             content BLOB NOT NULL
         );
         CREATE INDEX parcel_user ON parcel (user, parcel, byte_count);
+        CREATE INDEX parcel_expiry ON parcel (expiry);
         CREATE TABLE parcel_recipient (
-            device BLOB NOT NULL,
             parcel INTEGER NOT NULL,
-            PRIMARY KEY (device, parcel)
+            device BLOB NOT NULL,
+            PRIMARY KEY (parcel, device)
         ) WITHOUT ROWID;
+        CREATE INDEX parcel_recipient_device ON parcel_recipient (device, parcel);
 
         -- Invites that are open, until milliseconds since 1970; with a name for another person.
         CREATE TABLE invite (

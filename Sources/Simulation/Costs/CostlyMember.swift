@@ -199,6 +199,25 @@ package final class CostlyMember {
         self.chains[number].map { $0.hashes[Int(sequence) - 1] } ?? .zero
     }
 
+    /// Parcels for devices that nobody knows, each of another time: to the carrier they are different ones.
+    func parcels(_ count: Int, forEach recipientCount: Int) throws -> [Message] {
+        let recipients = (0..<recipientCount).map { number in
+            (device: DeviceID(bytes: Bytes32(0, 0, 7, UInt64(number))), key: self.device.staticKey)
+        }
+        let sealed = Parcel.sealing(
+            [],
+            for: recipients,
+            from: self.identity.device,
+            at: MeasuredDevice.start,
+            entropy: &self.entropy
+        )
+        guard var parcel = sealed else { throw MeasuredDevice.Failure(description: "no parcel") }
+        return (0..<count).map { _ in
+            parcel.time = parcel.time.advanced(byMilliseconds: 1)
+            return .parcel(parcel)
+        }
+    }
+
     func unknownReplica() -> ReplicaID { ReplicaID(bytes: Bytes16(high: self.random.next(), low: 7)) }
 
     var user: UserID { self.identity.user }

@@ -87,6 +87,16 @@ extension Expense {
                 let told = StateObjects(frontier: .zero, groups: groups, objects: [])
                 return Array(repeating: .objects(told), count: 20_000)
             },
+            Expense("ended: 200 of 256 circles that nobody knows") { member in
+                let ended = (0..<MessageLimits.endedCircleCountMax).map { number in
+                    EndedCircle(.shared(owner: member.user, nonce: Bytes16(high: 7, low: UInt64(number))))
+                }
+                return (0..<200).map { .ended(Array(ended.dropLast($0 % 2))) }
+            },
+            Expense("parcel: 20,000 for one device") { try $0.parcels(20_000, forEach: 1) },
+            Expense("parcel: 15,000 for 64 devices") { member in
+                try member.parcels(15_000, forEach: ParcelLimits.recipientCountMax)
+            },
         ]
     }
 }

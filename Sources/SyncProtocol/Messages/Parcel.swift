@@ -221,6 +221,8 @@ package enum ParcelLimits {
         Self.contentByteCountMax + 2 * Bytes32.byteCount + 10 + 2 + Self.recipientCountMax * 80 + 5
     /// Bytes of the parcels that a device carries for one user; the oldest give way.
     package static let carriedByteCountMaxByUser = 64 << 20
+    /// A parcel counts for so many bytes at least: that bounds their number, too.
+    package static let countedByteCountMin = 4 << 10
     /// For so long they are carried, and nothing that was left with a carrier is left with him again.
     package static let lifetimeMilliseconds: UInt64 = 30 * 86_400_000
     /// For so long somebody must have been out of reach before anything is left for him.

@@ -7,7 +7,7 @@ extension StoreQuery {
         """
     )
     static let addParcelRecipient = StoreQuery(
-        "INSERT OR IGNORE INTO parcel_recipient (device, parcel) VALUES (?, ?)"
+        "INSERT OR IGNORE INTO parcel_recipient (parcel, device) VALUES (?, ?)"
     )
     static let nextParcel = StoreQuery(
         """
@@ -15,26 +15,21 @@ extension StoreQuery {
         """
     )
     static let removeParcelRecipient = StoreQuery(
-        "DELETE FROM parcel_recipient WHERE device = ?2 AND parcel = (SELECT parcel FROM parcel WHERE id = ?1)"
+        "DELETE FROM parcel_recipient WHERE parcel = (SELECT parcel FROM parcel WHERE id = ?) AND device = ?"
     )
-    static let removeDeliveredParcels = StoreQuery(
+    static let removeDeliveredParcel = StoreQuery(
         """
         DELETE FROM parcel WHERE id = ?
             AND NOT EXISTS (SELECT * FROM parcel_recipient WHERE parcel_recipient.parcel = parcel.parcel)
         """
     )
-    static let removeExpiredParcels = StoreQuery("DELETE FROM parcel WHERE expiry <= ?")
-    static let removeFirstParcels = StoreQuery(
+    static let removeParcelRecipients = StoreQuery("DELETE FROM parcel_recipient WHERE parcel = ?")
+    static let removeExpiredParcels = StoreQuery("DELETE FROM parcel WHERE expiry <= ? RETURNING parcel")
+    static let removeFirstParcel = StoreQuery(
         """
-        DELETE FROM parcel WHERE parcel IN (
-            SELECT parcel FROM (
-                SELECT parcel, sum(byte_count) OVER (ORDER BY parcel DESC) AS total FROM parcel WHERE user = ?
-            ) WHERE total > ?
-        )
+        DELETE FROM parcel WHERE parcel = (SELECT min(parcel) FROM parcel WHERE user = ?) RETURNING parcel, byte_count
         """
     )
-    static let removeStrayRecipients = StoreQuery(
-        "DELETE FROM parcel_recipient WHERE parcel NOT IN (SELECT parcel FROM parcel)"
-    )
+    static let carriedByteCount = StoreQuery("SELECT coalesce(sum(byte_count), 0) FROM parcel WHERE user = ?")
     static let parcelCounts = StoreQuery("SELECT count(*), coalesce(sum(byte_count), 0) FROM parcel")
 }
