@@ -31,6 +31,14 @@ package struct VisibleObject: Hashable, Sendable {
         }
     }
 
+    /// The same in words, which are the same in each run.
+    package var words: String {
+        let values = self.properties.map { name, value in "\(name): \("\(value)".prefix(40))" }.sorted()
+        let children = self.children.map { ModelWords.short($0) }
+        let type = self.type?.description ?? "no type"
+        return "\(type) in \(ModelWords.short(self.parent)) at \(self.position.bytes) with \(values) over \(children)"
+    }
+
     /// Everything that the model shows.
     package static func all(of model: NaiveModel) -> [ObjectID: VisibleObject] {
         let visible = model.state().objects.filter(\.isVisible)

@@ -34,19 +34,20 @@ import Testing
         }
     }
 
-    /// Most are small, some large, and a few of the ids come again.
+    /// Some parcels are small, some large, and a few of the ids come again.
     private static func steps(_ count: Int) -> [Step] {
         var random = SplitMix64(seed: 11)
         return (0..<count).map { number in
             let known = random.below(number + 1)
             if random.chance(20) { return .remove(self.id(known), self.device(random.below(self.deviceCount))) }
             if random.chance(2) { return .expire(WallTime(milliseconds: UInt64(number))) }
-            let large = 1 + random.below(4 * ParcelLimits.countedByteCountMin)
+            let least = ParcelLimits.countedByteCountMin
+            let byteCount = random.pick([1, 1, 1, least, 3 * least])
             let record = ParcelRecord(
                 id: self.id(random.chance(10) ? known : number),
                 user: self.user(random.below(self.userCount)),
                 expiry: WallTime(milliseconds: UInt64(number + random.below(500))),
-                bytes: Array(repeating: UInt8(truncatingIfNeeded: number), count: random.chance(20) ? large : 1)
+                bytes: Array(repeating: UInt8(truncatingIfNeeded: number), count: byteCount)
             )
             let recipients = (0..<self.deviceCount).filter { _ in random.chance(40) }
             return .add(record, recipients.map { self.device($0) } + [self.device(0)])

@@ -155,6 +155,11 @@ package struct CircleRights: Sendable {
     /// The statements under which a device may write now, as far as is known here, in the order in which they came.
     package func standingGrants(to author: ChainAuthor) -> [StatementPlace] { self.grants(to: author).map(\.place) }
 
+    /// The statements that ever granted a user something, in the order in which they came.
+    package func formerGrants(to user: UserID) -> [StatementPlace] {
+        self.grants.filter { $0.grant.user == user }.map(\.place)
+    }
+
     /// The users who may do something now, but for the owner, each with the grants that no removal takes from him.
     package func standingGrants() -> [(place: StatementPlace, grant: RightsStatement.Grant)] {
         self.grants.filter { self.removals(of: $0).isEmpty }.map { ($0.place, $0.grant) }

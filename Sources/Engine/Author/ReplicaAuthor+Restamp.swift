@@ -63,6 +63,9 @@ extension ReplicaAuthor {
         // What is said of a chain is said to those who read it.
         for (circle, edits) in edits.sorted(by: { $0.key < $1.key }) {
             let timeline = Timeline(circle: transaction.circles[circle])
+            // Whoever was let in by somebody who could not is heard by nobody.
+            let grants = try self.grants(in: timeline.circle, of: &transaction)
+            guard self.owns(timeline.circle) || !grants.isEmpty else { continue }
             guard let dot = try self.commit(edits, on: timeline, in: &transaction) else { break }
             (receipt.dot, receipt.operationCount) = (dot, receipt.operationCount + edits.count)
         }

@@ -10,7 +10,7 @@ extension ReplicaAuthor {
     }
 
     /// Whether the user owns a circle, so that he needs no grant.
-    private func owns(_ circle: Circle) -> Bool {
+    func owns(_ circle: Circle) -> Bool {
         circle.owner(founder: self.membership.founder) == self.identity.user
     }
 
@@ -62,13 +62,18 @@ extension ReplicaAuthor {
     }
 
     /// What a chain of this device in a circle is written under.
+    ///
+    /// If nothing is granted to its user any more, what was: others take in no chain that names nothing, and there may
+    /// be something left to say of what he wrote before.
     func grants(in circle: Circle, of transaction: inout some NodeTransaction) throws(StoreError) -> [StatementID] {
         guard !self.owns(circle), let author = self.author, let index = transaction.circles.index(of: circle),
             let rights = transaction.rights.rights(in: index)
         else { return [] }
         var grants: [StatementID] = []
+        let standing = rights.standingGrants(to: author)
+        let named = standing.isEmpty ? rights.formerGrants(to: author.user) : standing
         // The last ones, if there are more than a chain may name.
-        for place in rights.standingGrants(to: author).suffix(Limits.chainGrantCountMax) {
+        for place in named.suffix(Limits.chainGrantCountMax) {
             if let statement = try transaction.statementID(at: place) { grants.append(statement) }
         }
         return grants

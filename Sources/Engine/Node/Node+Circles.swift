@@ -153,6 +153,25 @@ extension Node where Store: ~Copyable {
             (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
             try transaction.setClosedCircles(closed)
         }
+        try self.recallUnread(toward: self.readyConnections)
+    }
+
+    /// Has sessions go by what peers have said before of what this user does not read: they say nothing of it any more,
+    /// and would be sent all of it each time.
+    mutating func recallUnread(toward connections: [PeerConnection]) throws(StoreError) {
+        guard let own = self.replica.author.author else { return }
+        let (founder, acknowledgements) = (self.identity.founder, self.memory.acknowledgements)
+        try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            let closed = CircleScope(transaction.circles.closed)
+            let readable = transaction.circles(readableBy: own, founder: founder).subtracting(closed)
+            guard !readable.contains(allOf: transaction.circles) else { return }
+            for connection in connections where connection.author?.user != own.user {
+                guard let seen = connection.device.flatMap({ acknowledgements.seen[$0] }) else { continue }
+                let unread = seen.all.filter { !readable.contains(transaction.progress(of: $0.segment).circle) }
+                let places = unread.map { SegmentPoint(segment: $0.segment, sequence: $0.sequence) }
+                connection.session.recall(places, in: &transaction)
+            }
+        }
     }
 }
 

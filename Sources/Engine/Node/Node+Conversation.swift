@@ -124,7 +124,9 @@ extension Node where Store: ~Copyable {
         for action in actions where self.connections[connection.id] === connection {
             switch action {
             case .send(let message): self.send(message, on: connection)
-            case .greeted(let hello): self.greeted(connection, hello)
+            case .greeted(let hello):
+                self.greeted(connection, hello)
+                try self.recallUnread(toward: [connection])
             case .open:
                 let message = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
                     try connection.session.open(in: &transaction)

@@ -98,7 +98,7 @@ package struct NaiveCombination: Hashable {
             self.objects[$0] != expected.objects[$0]
         }
         let lines = differing.sorted().map { id in
-            let found = [self.objects[id], expected.objects[id]].map { $0.map { "\($0)" } ?? "nothing" }
+            let found = [self.objects[id], expected.objects[id]].map { $0?.words ?? "nothing" }
             return "\n\(ModelWords.short(id)) is \(found[0])\nexpected \(found[1])"
         }
         let roots = [self.roots, expected.roots].map { $0.map { ModelWords.short($0) } }

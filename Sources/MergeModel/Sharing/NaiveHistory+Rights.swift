@@ -1,4 +1,4 @@
-internal import CRDTCore
+package import CRDTCore
 
 extension NaiveHistory {
     /// The same changes, and in the place of each edit without right one that no state shows.
@@ -18,6 +18,9 @@ extension NaiveHistory {
             }
         }
     }
+
+    /// Whether a user has given up by himself what he was granted, and nobody has granted him anything since.
+    package func hasLeft(_ user: UserID) -> Bool { self.rights.hasLeft(user) }
 
     /// Who may do what by all that is stored.
     private var rights: NaiveRights {

@@ -112,6 +112,12 @@ package struct NaiveRights: Sendable {
         return rights.counts(rights.changes.count - 1, as: .reader)
     }
 
+    /// Whether a user has given up by himself what he was granted, and was granted nothing since that is left.
+    package func hasLeft(_ user: UserID) -> Bool {
+        let hasLeft = self.removals.contains { $0.user == user && self.author(of: $0.place.change)?.user == user }
+        return hasLeft && !self.grants.contains { $0.user == user && self.heads(cutting: $0).isEmpty }
+    }
+
     /// The same verdicts with a change that says nothing.
     private init(_ rights: NaiveRights, adding change: Change) {
         (self.owner, self.devices, self.changes) = (rights.owner, rights.devices, rights.changes + [change])
@@ -216,15 +222,22 @@ package struct NaiveRights: Sendable {
     private func admits(_ grant: CountingGrant, _ change: Int) -> Bool {
         let user = self.author(of: change)?.user
         let path = self.path(to: change)
-        guard grant.user == user, let first = path.last, self.changes[first].under.contains(grant.place),
-            case .grant(_, _, _, let despite) = self.changes[grant.place.change].statements[grant.place.index]
-        else { return false }
-        return self.removals.allSatisfy { removal in
-            guard removal.user == user, removal.roles.contains(grant.role),
-                case .removal(_, _, let heads) = self.changes[removal.place.change].statements[removal.place.index]
-            else { return true }
+        guard grant.user == user, let first = path.last, self.changes[first].under.contains(grant.place) else {
+            return false
+        }
+        return self.heads(cutting: grant).allSatisfy { self.isWithin($0, change) }
+    }
+
+    /// What is left by each of the removals that take a grant away.
+    private func heads(cutting grant: CountingGrant) -> [Set<Int>] {
+        func statement(_ place: StatementPlace) -> Statement { self.changes[place.change].statements[place.index] }
+        guard case .grant(_, _, _, let despite) = statement(grant.place) else { return [] }
+        return self.removals.compactMap { removal in
+            guard removal.user == grant.user, removal.roles.contains(grant.role),
+                case .removal(_, _, let heads) = statement(removal.place)
+            else { return nil }
             let isOverridden = despite.contains(removal.place) && grant.level <= removal.level
-            return isOverridden || self.isWithin(heads, change)
+            return isOverridden ? nil : heads
         }
     }
 

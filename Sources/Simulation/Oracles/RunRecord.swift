@@ -187,10 +187,11 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     case pastRead
     case pastReordered
     case pastReadByTime
-    /// Something was shared, and taken back; a property was hidden, and shown to somebody; a machine was removed, and
-    /// somebody was taken out of the workspace.
+    /// Something was shared, taken back, and given up; a property was hidden, and shown to somebody; a machine was
+    /// removed, and somebody was taken out of the workspace.
     case shared
     case unshared
+    case shareLeft
     case propertyHidden
     case propertyShared
     case deviceRemoved

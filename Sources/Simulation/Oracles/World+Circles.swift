@@ -106,9 +106,11 @@ extension World {
                     let log = try LogReading(of: &transaction, founder: owner, now: now, in: index)
                     count += log.changeCount
                     guard count <= World.modelChangeCountMax else { return }
-                    // What lay beside others covers nothing any more once its readers are told that it is over.
-                    let covers = !circle.isBeside || !transaction.circles.closed.contains(index)
-                    if circle != .roster, covers { circles.append((circle, NaiveModel(log.history.permitted()))) }
+                    // What the user has left shows him nothing. What lay beside others covers nothing any more once its
+                    // readers are told that it is over.
+                    let isOver = circle.isBeside && transaction.circles.closed.contains(index)
+                    guard circle != .roster, !isOver, !log.history.hasLeft(user) else { continue }
+                    circles.append((circle, NaiveModel(log.history.permitted())))
                 }
                 self.record.mark(.circlesComparedWithModel)
                 let expected = NaiveCombination(circles, for: CircleReader(user: user, founder: founder))

@@ -128,7 +128,7 @@ extension PlanGenerator {
         let names = role == .writer && self.chance(20) ? [name] : nil
         func act(_ action: SharingAction) -> Action { .sharing(peer: peer, action) }
         let share = act(.share(object, with: guest, role, names: names))
-        switch self.below(16) {
+        switch self.below(17) {
         case 0..<5: return [share]
         case 5..<7: return [act(.unshare(object, from: guest))]
         case 7: return [share, act(.unshare(object, from: guest)), share]
@@ -141,7 +141,9 @@ extension PlanGenerator {
         case 11: return [share, .write(peer: peer, [.move(object, parent: self.anyObject())])]
         case 12: return [act(.unshareProperty(object, name: name, from: guest))]
         case 13, 14: return self.removal(by: peer)
-        default: return peer == 0 && self.chance(30) ? [act(.dismiss(guest))] : [share]
+        case 15: return [share, .sharing(peer: guest, .leave(object))] + (self.chance(50) ? [share] : [])
+        // Only the founder can.
+        default: return self.chance(40) ? [.sharing(peer: 0, .dismiss(self.guest(of: 0)))] : [share]
         }
     }
 

@@ -7,6 +7,8 @@ package enum SharingAction: Hashable, Sendable {
     /// Gives somebody a role with an object and what is below it; `names`: the only properties that he may write.
     case share(Int, with: Int, Role, names: [String]?)
     case unshare(Int, from: Int)
+    /// Gives up what somebody else has shared.
+    case leave(Int)
     case hide(Int, name: String)
     case unhide(Int, name: String)
     /// Gives somebody a role with a hidden property.
@@ -30,7 +32,7 @@ extension SharingAction {
         case .share(let object, let peer, let role, let names):
             number(peer).map { .share(object, with: $0, role, names: names) }
         case .unshare(let object, let peer): number(peer).map { .unshare(object, from: $0) }
-        case .hide, .unhide: self
+        case .leave, .hide, .unhide: self
         case .shareProperty(let object, let name, let peer, let role):
             number(peer).map { .shareProperty(object, name: name, with: $0, role) }
         case .unshareProperty(let object, let name, let peer):
@@ -46,6 +48,7 @@ extension SharingAction {
         case .share(let object, let peer, let role, let names):
             .share(number(object), with: peer, role, names: names)
         case .unshare(let object, let peer): .unshare(number(object), from: peer)
+        case .leave(let object): .leave(number(object))
         case .hide(let object, let name): .hide(number(object), name: name)
         case .unhide(let object, let name): .unhide(number(object), name: name)
         case .shareProperty(let object, let name, let peer, let role):
@@ -72,7 +75,7 @@ extension SharingAction {
             if names != nil { return [.share(object, with: peer, role, names: nil)] }
             let simpler: [Role] = role == .manager ? [.writer, .reader] : role == .writer ? [.reader] : []
             return simpler.map { .share(object, with: peer, $0, names: nil) }
-        case .unshare, .hide, .unhide: return []
+        case .unshare, .leave, .hide, .unhide: return []
         case .shareProperty(let object, let name, let peer, let role):
             return role == .reader ? [] : [.shareProperty(object, name: name, with: peer, .reader)]
         case .unshareProperty: return []

@@ -18,6 +18,7 @@ extension ScenarioParser {
             let (object, name) = try self.property(&line)
             return .unshareProperty(object, name: name, from: try self.formerGuest(&line))
         }
+        if line.take("gives", "up") { return .leave(try self.object(&line)) }
         if line.take("hides") {
             let (object, name) = try self.property(&line)
             return .hide(object, name: name)
@@ -80,6 +81,7 @@ extension ScenarioText {
             "shares \(self.object(object)) with \(self.peer(peer))" + self.words(role)
                 + (names.map { (role == .writer ? " as writer" : "") + " of \($0.joined(separator: " "))" } ?? "")
         case .unshare(let object, let peer): "unshares \(self.object(object)) from \(self.peer(peer))"
+        case .leave(let object): "gives up \(self.object(object))"
         case .hide(let object, let name): "hides \(self.object(object)).\(name)"
         case .unhide(let object, let name): "shows \(self.object(object)).\(name)"
         case .shareProperty(let object, let name, let peer, let role):

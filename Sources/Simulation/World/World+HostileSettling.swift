@@ -47,8 +47,12 @@ extension World {
             self.record.find(.notQuiet, "replicas were opened although nobody wrote")
         }
         guard !self.record.hasFatalFinding else { return }
-        for wire in self.wires where wire.isConnected { self.reset(wire) }
-        self.run(until: self.time + World.settlingTime)
+        // Where the member has handed somebody what he does not read, the others say nothing of it to him: he sends it
+        // once, and goes by their answer from then on.
+        for _ in 0..<(self.isShared ? 2 : 1) {
+            for wire in self.wires where wire.isConnected { self.reset(wire) }
+            self.run(until: self.time + World.settlingTime)
+        }
         let repeated = self.pushedAmong(core)
         // What the member brought before may have been under way between them when the links were cut.
         if repeated.contains(where: { $0 > self.pushedAtMost(core, since: held) }) {

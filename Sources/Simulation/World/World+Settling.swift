@@ -69,7 +69,8 @@ extension World {
         // A hostile member has its own ideas of what it takes and acknowledges.
         guard !self.machines.contains(where: { $0.hostile != nil && $0.isUp }) else { return }
         // Who was told of something, and then was not to have it any more, does not get it.
-        guard self.record.marks.isDisjoint(with: [.unshared, .deviceRemoved, .personDismissed]) else { return }
+        let endings: Set<Mark> = [.unshared, .shareLeft, .deviceRemoved, .personDismissed]
+        guard self.record.marks.isDisjoint(with: endings) else { return }
         let deadline = self.time + World.finishingTime
         while self.time < deadline, self.sessionResidue(core) != nil, !self.record.hasFatalFinding {
             self.run(until: self.time + .seconds(1))

@@ -22,6 +22,7 @@ extension World {
         case .share(let object, let peer, let role, let names):
             return user(peer).map { .share(Workload.object(object), $0, role, names) }
         case .unshare(let object, let peer): return user(peer).map { .unshare(Workload.object(object), $0) }
+        case .leave(let object): return .leave(Workload.object(object))
         case .hide(let object, let name): return .hide(Workload.object(object), name)
         case .unhide(let object, let name):
             self.oracles.secrets.isRevealed(name, of: Workload.object(object))
@@ -46,6 +47,7 @@ extension World {
 private enum SharingDeed: Sendable {
     case share(ObjectID, UserID, Role, [String]?)
     case unshare(ObjectID, UserID)
+    case leave(ObjectID)
     case hide(ObjectID, String)
     case unhide(ObjectID, String)
     case shareProperty(ObjectID, String, UserID, Role)
@@ -66,6 +68,7 @@ private enum SharingDeed: Sendable {
         case .share(let object, let user, let role, let names):
             _ = try local.share(object, with: user, as: role, names: names)
         case .unshare(let object, let user): try local.unshare(object, with: user)
+        case .leave(let object): try local.leave(object)
         case .hide(let object, let name): try local.hide(name, of: object)
         case .unhide(let object, let name): try local.unhide(name, of: object)
         case .shareProperty(let object, let name, let user, let role):
@@ -84,6 +87,7 @@ extension SharingAction {
         switch self {
         case .share: .shared
         case .unshare: .unshared
+        case .leave: .shareLeft
         case .hide, .unhide: .propertyHidden
         case .shareProperty, .unshareProperty: .propertyShared
         case .removeDevice: .deviceRemoved

@@ -25,6 +25,11 @@ extension SyncSession {
         transaction.cover(place, in: &self.sent)
     }
 
+    /// The peer has said in another session that it holds changes, and says nothing of their circles in this one.
+    package mutating func recall(_ places: [SegmentPoint], in transaction: inout some StoreTransaction) {
+        for place in places { self.noteHeld(place, in: &transaction) }
+    }
+
     /// The peer says that it holds a change.
     ///
     /// Returns whether we hold it.

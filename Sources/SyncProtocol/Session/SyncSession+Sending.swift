@@ -23,6 +23,7 @@ extension SyncSession {
     ) throws(StoreError) -> Outgoing? {
         guard self.phase == .streaming, self.window.free > 0 else { return nil }
         if let given = try self.nextGiven(in: &transaction) { return given }
+        if let entries = try self.nextAnnounced(own: device, in: &transaction) { return .message(.stored(entries)) }
         var candidates: [(next: SegmentPoint, last: UInt64)] = []
         var isAsking = false
         for position in 0..<transaction.segmentCount where candidates.count < TransferLimits.candidateCountMax {
@@ -102,6 +103,30 @@ extension SyncSession {
             if let place, self.sent[place.segment] < place.sequence { return false }
         }
         return true
+    }
+
+    /// What a peer that wants announcements has not heard of yet; nil if it has heard of all.
+    private mutating func nextAnnounced(
+        own device: DeviceID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [FrontierEntry]? {
+        guard self.isPeerLazy, let first = self.unannounced?.rawValue else { return nil }
+        self.unannounced = nil
+        var entries: [FrontierEntry] = []
+        for number in first..<max(first, UInt32(transaction.segmentCount)) {
+            let segment = SegmentIndex(rawValue: number)
+            if entries.count == MessageLimits.storedEntryCountMax {
+                self.unannounced = segment
+                break
+            }
+            let last = transaction.progress(of: segment).storedSequence
+            guard self.sent[segment] < last, self.isShared(segment, transaction),
+                transaction.segment(segment).device != device,
+                let hash = try transaction.hash(at: SegmentPoint(segment: segment, sequence: last))
+            else { continue }
+            entries.append(FrontierEntry(replica: transaction.replicaID(segment), sequence: last, hash: hash))
+        }
+        return entries.isEmpty ? nil : entries.sorted()
     }
 
     /// What the peer has asked for, once more, or that this was all.

@@ -35,7 +35,9 @@ package struct SyncSession: Sendable {
     package private(set) var phase = Phase.awaitingHello
     private let isDialled: Bool
     /// The circles that the peer reads, as far as is known here; it is told of no others.
-    package var scope = CircleScope.home
+    package var scope = CircleScope.home {
+        didSet { if self.scope != oldValue { self.unannounced = SegmentIndex(rawValue: 0) } }
+    }
     let cryptography: SodiumCryptography
     /// What was stored when our hello was made, until the peer's comes, and its fingerprint.
     private var helloFrontier = Frontier()
@@ -59,6 +61,10 @@ package struct SyncSession: Sendable {
     private var uncreditedByteCount = 0
     /// The peer wants other devices' changes announced, not pushed.
     private(set) var isPeerLazy = false
+    /// From which segment on such a peer is to hear what lies here and was not sent; nil if nowhere.
+    ///
+    /// What comes now is announced as it comes; what lay here when the peer asked, or came to read it, is not.
+    var unannounced: SegmentIndex?
     /// We asked the peer to announce only.
     private var askedForLazy = false
     var saidCaughtUp = false
@@ -139,6 +145,7 @@ package struct SyncSession: Sendable {
             return [.resume]
         case .eagerness(let isEager):
             self.isPeerLazy = !isEager
+            self.unannounced = SegmentIndex(rawValue: 0)
             return [.resume]
         case .probe(let probe): return try self.answer(probe, in: &transaction)
         case .wanted(let contents):
