@@ -93,6 +93,14 @@ extension ReplicaAuthor {
 }
 
 extension StoreTransaction {
+    /// The highest generation of a user's machines that have written something; nil if none has.
+    package func latestGeneration(of user: UserID) -> UInt32? {
+        self.segmentIndices.compactMap { segment in
+            let introduction = self.segment(segment).introduction
+            return introduction?.user == user ? introduction?.certificates.first?.generation : nil
+        }.max()
+    }
+
     /// A statement as others name it; nil if its change is not here.
     package mutating func statementID(at place: StatementPlace) throws(StoreError) -> StatementID? {
         guard let hash = try self.hash(at: place.change) else { return nil }

@@ -30,19 +30,23 @@ extension NaiveHistory {
             let introduction = self.introduction(of: number)
             let line = introduction?.certificates ?? []
             let device = line.first?.device ?? DeviceID(bytes: .zero)
-            if let introduction, let first = line.first {
-                devices[device] = NaiveRights.Device(
+            let author = introduction.map { introduction in
+                NaiveRights.Device(
                     user: introduction.user,
                     issuers: line.dropFirst().map(\.device),
-                    generation: Int(first.generation)
+                    generation: Int(line.first?.generation ?? DeviceCertificate.firstGeneration)
                 )
+            }
+            if let author, devices[device].map({ $0.generation <= author.generation }) ?? true {
+                devices[device] = author
             }
             changes.append(
                 NaiveRights.Change(
                     by: device,
                     after: change.previous.flatMap { self.number(of: $0) },
                     change.edits.compactMap { self.statement($0) },
-                    under: self.places(introduction?.grants ?? [])
+                    under: self.places(introduction?.grants ?? []),
+                    as: author
                 )
             )
         }

@@ -51,14 +51,18 @@ package struct NaiveRights: Sendable {
         package var statements: [Statement]
         /// The grants that the chain names as it begins; of no meaning in a later change.
         package var under: Set<StatementPlace>
+        /// What the chain's certificates say; nil if that is what those of its device say now.
+        package var author: Device?
 
         package init(
             by device: DeviceID,
             after previous: Int? = nil,
             _ statements: [Statement] = [],
-            under: Set<StatementPlace> = []
+            under: Set<StatementPlace> = [],
+            as author: Device? = nil
         ) {
             (self.device, self.previous, self.statements, self.under) = (device, previous, statements, under)
+            self.author = author
         }
     }
 
@@ -80,7 +84,7 @@ package struct NaiveRights: Sendable {
     private let owner: UserID
     private let devices: [DeviceID: Device]
     private let changes: [Change]
-    private var removedDevices: [(device: DeviceID, keep: Set<DeviceID>, heads: Set<Int>)] = []
+    private var removedDevices: [(change: Int, device: DeviceID, keep: Set<DeviceID>, heads: Set<Int>)] = []
     private var grants: [CountingGrant] = []
     private var removals: [CountingRemoval] = []
 
@@ -140,13 +144,7 @@ package struct NaiveRights: Sendable {
             return (author?.user == self.owner ? 0 : 1, -(author?.generation ?? 0), author?.issuers.count ?? 0)
         }
         for removal in said.sorted(by: { rank($0.change) < rank($1.change) }) {
-            guard self.stands(removal.change), let author = self.author(of: removal.change),
-                let removed = self.devices[removal.device]
-            else { continue }
-            let vouches = removed.issuers.contains(self.changes[removal.change].device)
-            let isAbove = author.user == removed.user && (vouches || author.generation > removed.generation)
-            guard isAbove || (author.user == self.owner && removed.user != self.owner) else { continue }
-            self.removedDevices.append((removal.device, removal.keep, removal.heads))
+            if self.stands(removal.change) { self.removedDevices.append(removal) }
         }
     }
 
@@ -197,14 +195,22 @@ package struct NaiveRights: Sendable {
 
     // MARK: - One change
 
-    private func author(of change: Int) -> Device? { self.devices[self.changes[change].device] }
+    private func author(of change: Int) -> Device? {
+        self.changes[change].author ?? self.devices[self.changes[change].device]
+    }
 
     /// Whether no removal of a device hits a change.
     private func stands(_ change: Int) -> Bool {
         guard let author = self.author(of: change) else { return false }
         let line = [self.changes[change].device] + author.issuers
         return !self.removedDevices.contains { removed in
-            guard let place = line.firstIndex(of: removed.device) else { return false }
+            guard let place = line.firstIndex(of: removed.device), let remover = self.author(of: removed.change) else {
+                return false
+            }
+            // A device that was certified anew has older chains with other certificates.
+            let vouches = line[(place + 1)...].contains(self.changes[removed.change].device)
+            let isAbove = remover.user == author.user && (vouches || remover.generation > author.generation)
+            guard isAbove || (remover.user == self.owner && author.user != self.owner) else { return false }
             return !line[..<place].contains(where: removed.keep.contains) && !self.isWithin(removed.heads, change)
         }
     }

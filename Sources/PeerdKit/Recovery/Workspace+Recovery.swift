@@ -47,12 +47,7 @@ extension Workspace {
         // Nobody else writes meanwhile.
         let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: true, report: { _ in })
         do {
-            let known = try await runtime.readers.read { transaction in
-                transaction.segmentIndices.compactMap { segment in
-                    let introduction = transaction.segment(segment).introduction
-                    return introduction?.user == user ? introduction?.certificates.first?.generation : nil
-                }.max()
-            }
+            let known = try await runtime.readers.read { transaction in transaction.latestGeneration(of: user) }
             let latest = max(known ?? 0, identity.generation)
             guard latest < .max, let recovered = identity.recovered(by: root, generation: latest + 1) else {
                 throw PeerdError(.notPermitted, "There is no later generation of machines.", advice: "Report this.")

@@ -8,7 +8,7 @@ package final class Machine {
     package let number: Int
     let host: String
     /// The content of its key file.
-    let keyFile: [UInt8]
+    private(set) var keyFile: [UInt8]
     package let origin: Hash256
     package let disk: SimulatedDisk
     let fileSystem: VirtualFileSystem
@@ -108,12 +108,20 @@ package final class Machine {
     private(set) lazy var device: DeviceID = self.identity.device
 
     /// It, as its certificates say.
-    private(set) lazy var author: ChainAuthor = {
+    private(set) lazy var author = self.certified
+
+    private var certified: ChainAuthor {
         guard let author = ChainAuthor(self.identity.introduction(nonce: Bytes16(high: 0, low: 0))) else {
             preconditionFailure("a device has certificates")
         }
         return author
-    }()
+    }
+
+    /// Another key file of the same device takes the place of the one that it had.
+    func certify(_ keyFile: [UInt8]) {
+        self.keyFile = keyFile
+        self.author = self.certified
+    }
 
     /// What its key file says.
     var identity: DeviceIdentity {

@@ -196,6 +196,8 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     case propertyShared
     case deviceRemoved
     case personDismissed
+    /// A machine was certified anew with the words of its user.
+    case machineRecovered
     /// Something was taken back, or done again, where several people write.
     case sharedUndone
     /// What was put together from several circles was compared with the naive model.

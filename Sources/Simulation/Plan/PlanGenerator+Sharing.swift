@@ -157,7 +157,11 @@ extension PlanGenerator {
         let removed = self.pick(machines)
         let kept = machines.filter { $0 != removed && self.plan.user(of: $0) == self.plan.user(of: removed) }
         let keeps = self.chance(50) ? [] : Array(kept.prefix(1))
-        return [.sharing(peer: peer, .removeDevice(removed, keeping: keeps))]
+        let removal = Action.sharing(peer: peer, .removeDevice(removed, keeping: keeps))
+        // With the words either of the two may have the last one.
+        guard self.chance(40) else { return [removal] }
+        let recovery = Action.sharing(peer: self.chance(70) ? peer : removed, .recover)
+        return self.chance(50) ? [recovery, removal] : [removal, recovery, removal]
     }
 
     /// Somebody edits an object, or what is below it.

@@ -18,6 +18,8 @@ package enum SharingAction: Hashable, Sendable {
     case removeDevice(Int, keeping: [Int])
     /// Takes somebody out of the workspace.
     case dismiss(Int)
+    /// Certifies the machine anew with the user's words, so that it stands above all of his that are not.
+    case recover
 }
 
 extension Action {
@@ -32,7 +34,7 @@ extension SharingAction {
         case .share(let object, let peer, let role, let names):
             number(peer).map { .share(object, with: $0, role, names: names) }
         case .unshare(let object, let peer): number(peer).map { .unshare(object, from: $0) }
-        case .leave, .hide, .unhide: self
+        case .leave, .hide, .unhide, .recover: self
         case .shareProperty(let object, let name, let peer, let role):
             number(peer).map { .shareProperty(object, name: name, with: $0, role) }
         case .unshareProperty(let object, let name, let peer):
@@ -55,7 +57,7 @@ extension SharingAction {
             .shareProperty(number(object), name: name, with: peer, role)
         case .unshareProperty(let object, let name, let peer):
             .unshareProperty(number(object), name: name, from: peer)
-        case .removeDevice, .dismiss: self
+        case .removeDevice, .dismiss, .recover: self
         }
     }
 
@@ -80,7 +82,7 @@ extension SharingAction {
             return role == .reader ? [] : [.shareProperty(object, name: name, with: peer, .reader)]
         case .unshareProperty: return []
         case .removeDevice(let peer, let kept): return kept.isEmpty ? [] : [.removeDevice(peer, keeping: [])]
-        case .dismiss: return []
+        case .dismiss, .recover: return []
         }
     }
 }

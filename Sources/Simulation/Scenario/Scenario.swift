@@ -85,6 +85,8 @@ package indirect enum Expectation: Hashable, Sendable {
     case on([Int], Expectation)
     /// Nothing on the disks of some peers has a text in it.
     case untold([Int], text: String)
+    /// The first of some peers is in a session with none of the others.
+    case apart([Int])
     /// The object is listed as left behind in another circle than it is in, or it is not.
     case left(Int, Bool)
     case seen(Mark)

@@ -31,7 +31,10 @@ extension ScenarioParser {
         if let action = try self.branchAction(&line) { return .branch(peer: peer, action) }
         if let action = try self.sharingAction(&line) { return .sharing(peer: peer, action) }
         if line.take("disk") { return .disk(peer: peer, try self.diskAction(&line)) }
-        if line.take("invites") { return .join(inviter: peer) }
+        if line.take("invites") {
+            try self.newcomer(&line)
+            return .join(inviter: peer)
+        }
         if line.take("pairs") { return .pair(inviter: peer, try self.pairingTrouble(&line)) }
         if line.take("hostile") { return try self.hostileAction(peer, &line) }
         if line.take("answers", "for") {

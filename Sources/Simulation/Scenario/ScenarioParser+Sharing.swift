@@ -31,6 +31,7 @@ extension ScenarioParser {
             let peer = try self.peer(&line)
             return .removeDevice(peer, keeping: line.take("keeping") ? try self.peers(&line) : [])
         }
+        if line.take("recovers") { return .recover }
         return line.take("dismisses") ? .dismiss(try self.peer(&line)) : nil
     }
 
@@ -90,6 +91,7 @@ extension ScenarioText {
             "unshares \(self.object(object)).\(name) from \(self.peer(peer))"
         case .removeDevice(let peer, let kept):
             "removes \(self.peer(peer))" + (kept.isEmpty ? "" : " keeping \(self.peers(kept))")
+        case .recover: "recovers"
         case .dismiss(let peer): "dismisses \(self.peer(peer))"
         }
     }

@@ -3,6 +3,8 @@ package struct ScenarioParser {
     package var scenario = Scenario()
     /// Objects by the names they were given, numbered in the order in which they came up.
     private var objects: [String: Int] = [:]
+    /// Those who join, in the order of their invites, by their names.
+    private var newcomers: [String] = []
     /// Branches by the names they were given.
     var branches: [String: Int] = [:]
     /// Where blocks that are open begin among the statements, and how often they are done.
@@ -121,7 +123,7 @@ package struct ScenarioParser {
     // MARK: - Names
 
     package func peer(_ name: String, _ line: ScenarioLine) throws(ScenarioError) -> Int {
-        guard let number = self.scenario.peers.firstIndex(of: name) else {
+        guard let number = (self.scenario.peers + self.newcomers).firstIndex(of: name) else {
             throw line.failure("“\(name)” is not a peer")
         }
         return number
@@ -131,7 +133,17 @@ package struct ScenarioParser {
         try self.peer(try line.word("a peer"), line)
     }
 
-    func isPeer(_ name: String?) -> Bool { name.map { self.scenario.peers.contains($0) } ?? false }
+    func isPeer(_ name: String?) -> Bool {
+        name.map { self.scenario.peers.contains($0) || self.newcomers.contains($0) } ?? false
+    }
+
+    /// Somebody joins: he has the next number, and if he is given no name, the letter of that, or none if it is taken.
+    mutating func newcomer(_ line: inout ScenarioLine) throws(ScenarioError) {
+        let letter = ScenarioText.peer(self.scenario.peers.count + self.newcomers.count)
+        let name = line.isAtEnd ? (self.isPeer(letter) ? "" : letter) : try line.word("a peer")
+        guard name.isEmpty || !self.isPeer(name) else { throw line.failure("two peers have one name") }
+        self.newcomers.append(name)
+    }
 
     /// Those that the rest of a line names.
     func peers(_ line: inout ScenarioLine) throws(ScenarioError) -> [Int] {
@@ -197,6 +209,7 @@ package struct ScenarioParser {
             try line.expect("on")
             return .untold(try self.peers(&line), text: text)
         }
+        if line.take("apart") { return .apart(try self.peers(&line)) }
         if line.take("left") { return .left(try self.object(&line), true) }
         if line.take("nothing", "left") { return .left(try self.object(&line), false) }
         if line.take("branch") { return .branch(try self.branch(&line)) }

@@ -24,6 +24,7 @@ extension ScenarioRunner {
         case .untold(let peers, let text):
             let told = peers.first { self.world.machines[$0].hasText(text) }
             return told.map { "machine \($0) has it" }
+        case .apart(let peers): return self.meeting(ofFirst: peers)
         case .left(let object, let isLeft): return self.contradiction(of: object, isLeft: isLeft)
         case .branch(let branch):
             return self.contradiction { World.branch(branch, in: $0) == nil ? "the branch is gone" : nil }
@@ -84,6 +85,17 @@ extension ScenarioRunner {
             else { return 0 }
             return try transaction.redactedWrites(at: key).reduce(register.writeCount) { $0 - $1.count }
         }
+    }
+
+    /// With whom of the others the first of some peers is in a session.
+    private func meeting(ofFirst peers: [Int]) -> String? {
+        let machines = peers.map { self.world.machines[$0] }
+        for other in machines.dropFirst() {
+            let status = other.observedStatus(at: self.world.time)
+            let isMet = status?.peers.contains { $0.isConnected && $0.device == machines[0].device } ?? false
+            if isMet { return "machine \(other.number) is in a session with machine \(machines[0].number)" }
+        }
+        return nil
     }
 
     private func contradiction(of object: Int, isLeft: Bool) -> String? {

@@ -71,6 +71,7 @@ package enum ScenarioText {
         case .replicas(let count): return "replicas \(count)"
         case .deliveredAtMost(let count): return "delivered at most \(count) bytes"
         case .on(let peers, let expectation): return "\(self.words(expectation)) on \(self.peers(peers))"
+        case .apart(let peers): return "apart \(self.peers(peers))"
         case .untold(let peers, let text): return "untold \"\(text)\" on \(self.peers(peers))"
         case .left(let object, let isLeft): return (isLeft ? "" : "nothing ") + "left \(self.object(object))"
         case .branch(let branch): return "branch b\(branch)"

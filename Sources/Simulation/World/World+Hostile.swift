@@ -13,7 +13,7 @@ extension World {
 
     /// Whether a machine, or another with its keys, has turned: what it wrote is not answered for.
     func isHostile(_ machine: Machine) -> Bool {
-        self.machines.contains { $0.hostile != nil && $0.keyFile == machine.keyFile }
+        self.machines.contains { $0.hostile != nil && $0.device == machine.device }
     }
 
     package func perform(_ action: HostileAction, of machine: Machine, to victim: Machine) {

@@ -34,10 +34,13 @@ extension World {
 
     /// The first device, which makes the workspace.
     package func found() {
-        var entropy = EntropyStream.from(self.tape.seed())
-        guard let identity = DeviceIdentity.founding(name: "peer0", entropy: &entropy) else {
+        let seed = self.tape.seed()
+        var entropy = EntropyStream.from(seed)
+        let root = World.rootKey(seed)
+        guard let identity = DeviceIdentity.founding(name: "peer0", root: root, entropy: &entropy) else {
             preconditionFailure("drawn entropy makes keys")
         }
+        self.rootSeeds[identity.user] = seed
         self.start(self.add(keyFile: World.keyFile(of: identity), origin: identity.origin))
     }
 
@@ -50,6 +53,7 @@ extension World {
         guard inviter.isUp, inviter.hostile == nil else { return }
         let moment = inviter.moment(at: self.time)
         let guest = person.map { Guest.person($0) } ?? .device
+        let seed = self.tape.seed()
         let invite = try? inviter.node?.makeInvite(
             for: guest,
             addresses: [inviter.host],
@@ -60,8 +64,9 @@ extension World {
             var session = JoinSession(
                 invite: invite,
                 deviceName: "peer\(self.machines.count)",
+                root: World.rootKey(seed),
                 memo: self.memo,
-                entropy: EntropyStream.from(self.tape.seed())
+                entropy: EntropyStream.from(seed)
             )
         else { return self.lookForEnding(inviter) }
         let connection = self.newConnection()
@@ -79,6 +84,7 @@ extension World {
         }
         if case .joined(let identity, let key, let goodbye) = outcome {
             self.handle(inviter, .received(connection, goodbye))
+            if person != nil { self.rootSeeds[identity.user] = seed }
             self.admit(World.keyFile(of: identity), identity.origin, inviter: inviter, key)
             // Of another person's device it does not know yet which it is.
             let address = NetworkAddress(host: inviter.host, port: Machine.port)
@@ -95,6 +101,26 @@ extension World {
         guard machine.isUp else { return }
         machine.node?.noteInviter(key, addresses: [NetworkAddress(host: inviter.host, port: Machine.port)])
         self.setAlarm(machine)
+    }
+
+    /// Certifies a machine anew with the words of its user, with its process at an end meanwhile.
+    func recover(_ machine: Machine) {
+        guard machine.isUp, !self.isHostile(machine), let seed = self.rootSeeds[machine.user] else { return }
+        let user = machine.user
+        let known = machine.look { transaction throws(StoreError) in transaction.latestGeneration(of: user) }
+        let identity = machine.identity
+        let generation = max(known ?? 0, identity.generation) + 1
+        guard let recovered = identity.recovered(by: World.rootKey(seed), generation: generation) else { return }
+        self.record.mark(.machineRecovered)
+        self.stop(machine, downtime: .milliseconds(100))
+        machine.certify(World.keyFile(of: recovered))
+    }
+
+    /// The root key of a user, who has written it down in words.
+    private static func rootKey(_ seed: UInt64) -> SigningKey {
+        var entropy = EntropyStream.from(~seed)
+        guard let key = SigningKey(seed: entropy.secret(32)) else { preconditionFailure("a seed has 32 bytes") }
+        return key
     }
 
     private func lookForEnding(_ machine: Machine) {

@@ -4,6 +4,7 @@ internal import Engine
 /// What people share, and take from each other.
 extension World {
     func perform(_ action: SharingAction, on machine: Machine) {
+        if action == .recover { return self.recover(machine) }
         guard machine.isUp, machine.hostile == nil, let deed = self.deed(action) else { return }
         // Who could do more before loses that first.
         for _ in 0..<deed.transactionCount {
@@ -36,6 +37,7 @@ extension World {
             let keep = Set(kept.compactMap { self.machine($0)?.device })
             return self.machine(peer).map { .removeDevice($0.device, keeping: keep) }
         case .dismiss(let peer): return user(peer).map { .dismiss($0) }
+        case .recover: return nil
         }
     }
 
@@ -92,6 +94,7 @@ extension SharingAction {
         case .shareProperty, .unshareProperty: .propertyShared
         case .removeDevice: .deviceRemoved
         case .dismiss: .personDismissed
+        case .recover: .machineRecovered
         }
     }
 }

@@ -19,6 +19,8 @@ package final class World {
     package var record = RunRecord()
     var oracles = Oracles()
     package var work = Workload()
+    /// What the root key of each user follows from.
+    var rootSeeds: [UserID: UInt64] = [:]
     let memo = WorldMemo()
     /// Devices that came to join over connections that things go wrong on.
     var newcomers: [Newcomer] = []

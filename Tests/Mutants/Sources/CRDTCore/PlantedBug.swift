@@ -60,6 +60,22 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case leftBehindForGood
     /// A grant once given lets its user read for good.
     case readersForGood
+    /// Whoever is removed from the workspace is let in as before.
+    case removedStillMet
+    /// What is hidden stays in force where others read it.
+    case hidingLeavesOpenValue
+    /// A peer that wants announcements, and comes to read something, hears nothing of what lies there.
+    case newReadersHearNothing
+    /// Whoever has lost a share sends all of it to its readers in each session.
+    case lostSharesSentBack
+    /// What somebody has given up shows as before.
+    case leftStillShows
+    /// A machine that was certified anew stands above no other.
+    case generationsStandAlike
+    /// Whoever may write may have erased what others wrote.
+    case writersErase
+    /// Nothing is left with others for those who are out of reach.
+    case nothingIsCarried
 
     // MARK: Limits
 

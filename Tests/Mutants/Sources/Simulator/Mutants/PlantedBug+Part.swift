@@ -19,7 +19,10 @@ extension PlantedBug {
         case .removalCutsByTime, .headsEndAtForks, .anyGrantOverrides, .grantsReachBack, .equalsRemoveEachOther,
             .waitingStatementsIgnored, .lateStatementsTurnNothing:
             .rights
-        case .circlesOpenToAll, .hiddenValuesCopied, .leftBehindForGood, .readersForGood: .sharing
+        case .circlesOpenToAll, .hiddenValuesCopied, .leftBehindForGood, .readersForGood, .removedStillMet,
+            .hidingLeavesOpenValue, .newReadersHearNothing, .lostSharesSentBack, .leftStillShows,
+            .generationsStandAlike, .writersErase, .nothingIsCarried:
+            .sharing
         case .lastArrivalWins,
             .tieGoesToTheFirstHeard,
             .removalAlwaysLoses,
