@@ -45,6 +45,24 @@ private let rank = Property<Int>("rank")
         await workspace.close()
     }
 
+    @Test func `an element says why an object is in the scope no more`() async throws {
+        let workspace = try await self.workspace()
+        let (top, moved, deleted) = try await workspace.write { transaction in
+            let top = try transaction.create("folder")
+            return (top, try transaction.create("item", in: top), try transaction.create("item", in: top))
+        }
+        var changes = try workspace.changes(of: .subtree(top)).makeAsyncIterator()
+        #expect(try await self.next(&changes).objects.allSatisfy { $0.leaving == nil })
+        try await workspace.write { transaction in
+            try transaction.move(moved, to: nil)
+            try transaction.delete(deleted)
+        }
+        let left = try await self.next(&changes).objects.filter { $0.state == nil }
+        let reasons = Dictionary(uniqueKeysWithValues: left.map { ($0.id, $0.leaving) })
+        #expect(reasons == [moved: .moved, deleted: .deleted])
+        await workspace.close()
+    }
+
     @Test func `an element says what a transaction made of the state, and who wrote it`() async throws {
         let workspace = try await self.workspace()
         var changes = try workspace.changes(of: .everything).makeAsyncIterator()

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from peerd_harness import check, pair, program, wait_until
+from peerd_harness import DaemonSocket, check, pair, program, wait_until
 
 
 def marker():
@@ -262,7 +262,12 @@ def test_what_is_written_while_something_is_shared_is_carried_over(world, people
     laptop.refused(2, "leave", items, mentions=["is yours"])
     ann.refused(2, "leave", own, mentions=["not shared"])
     check("may write it: it was given by laptop" in ann.run("why", items, "title", "ann"), "who gave it is known")
+    with DaemonSocket(ann) as socket:
+        token = socket.ask("GET", "/api/changes")["token"]
     ann.run("leave", items)
+    with DaemonSocket(ann) as socket:
+        told = {item["id"]: item for item in socket.ask("GET", f"/api/changes?since={token}")["objects"]}
+    check(told[items]["leaving"] == "given_up" and told[items]["state"] is None, f"what she is told: {told}")
     check(ann.json("doctor")["healthy"], f"{ann.json('doctor')}")
     check(own in ann.objects() and items not in ann.objects(), "it shows, or more is gone")
     check_sql(ann)

@@ -55,9 +55,14 @@ export interface ObjectChange {
   readonly changed: readonly string[];
   readonly created: boolean;
   readonly moved: boolean;
+  /**
+   * With `state` null, why: it was deleted (or moved by somebody to where you do not read), it is in another place than
+   * the scope, or it has left your view, since you gave up what somebody shared with you.
+   */
+  readonly leaving: "deleted" | "moved" | "given_up" | null;
   /** With `state` null: everything below it is gone, too. */
   readonly includes_below: boolean;
-  /** Null: deleted, or moved out of the scope. */
+  /** Null: it has left the scope. */
   readonly state: PeerdObject | null;
 }
 

@@ -129,6 +129,7 @@ struct DeltaAnswer: Answer {
         var changed: [String]
         var created: Bool
         var moved: Bool
+        var leaving: String?
         var includesBelow: Bool
         var state: ObjectAnswer?
     }
@@ -146,6 +147,7 @@ struct DeltaAnswer: Answer {
                 changed: entry.changed,
                 created: entry.isCreated,
                 moved: entry.isMoved,
+                leaving: entry.leaving?.rawValue,
                 includesBelow: entry.includesBelow,
                 state: entry.state.map { ObjectAnswer($0) }
             )

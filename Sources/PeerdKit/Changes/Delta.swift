@@ -8,10 +8,12 @@ public struct Delta: Hashable, Sendable, Codable {
     public struct Entry: Identifiable, Hashable, Sendable, Codable {
         /// The id of the object.
         public let id: ObjectID
-        /// The object as it is now; nil if it was deleted or left the scope.
+        /// The object as it is now; nil if it was deleted or left the scope, as ``leaving`` says.
         ///
         /// Remove an object without a state from an index. It may be an object that no element has mentioned before.
         public let state: Object?
+        /// The reason why the object is in the scope no more; nil if it is there.
+        public let leaving: Leaving?
         /// Tells whether everything below the object left the scope with it, because it was moved out of a subtree.
         ///
         /// Remove those objects from an index too; they have no entries of their own.
@@ -22,6 +24,16 @@ public struct Delta: Hashable, Sendable, Codable {
         public let isCreated: Bool
         /// Tells whether the object has another parent than before.
         public let isMoved: Bool
+    }
+
+    /// The reasons why objects leave a scope.
+    public enum Leaving: String, Hashable, Sendable, Codable {
+        /// It was deleted, or moved by somebody to where this user does not read: that looks the same from here.
+        case deleted
+        /// It was moved, or changed, so that the scope does not include it any more.
+        case moved
+        /// It left this user's view: he has given up what somebody shared with him. Others have it as before.
+        case givenUp = "given_up"
     }
 
     /// The sources of changes.
@@ -80,15 +92,17 @@ extension Delta.Entry {
     init(_ state: Object, changed: [String] = [], isCreated: Bool = false, isMoved: Bool = false) {
         self.id = state.id
         self.state = state
+        self.leaving = nil
         self.includesBelow = false
         self.changed = changed
         self.isCreated = isCreated
         self.isMoved = isMoved
     }
 
-    init(gone id: ObjectID, includesBelow: Bool) {
+    init(gone id: ObjectID, _ leaving: Delta.Leaving, includesBelow: Bool) {
         self.id = id
         self.state = nil
+        self.leaving = leaving
         self.includesBelow = includesBelow
         self.changed = []
         self.isCreated = false

@@ -173,7 +173,8 @@ private struct Reading {
         case .hidden:
             guard !isWhole, change.hidden > known else { return }
             if let segment = try transaction.segmentOfLastDeletion(of: change.index) { self.segments.insert(segment) }
-            try self.tellLeft(change.index, includesBelow: false, in: &transaction)
+            let leaving: Delta.Leaving = try self.isGivenUp(change.index, in: &transaction) ? .givenUp : .deleted
+            try self.tellLeft(change.index, leaving, in: &transaction)
         case .elsewhere(let mayHaveBeenInside):
             // What did not show before was not in the scope.
             let mayHaveShown = change.hidden > known || change.shown <= known
@@ -184,7 +185,7 @@ private struct Reading {
             for (_, register) in try transaction.changedRegisters(of: change.index, since: known) {
                 self.segments.insert(register.winner.segment)
             }
-            try self.tellLeft(change.index, includesBelow: self.membership.isSubtree, in: &transaction)
+            try self.tellLeft(change.index, .moved, in: &transaction)
             try self.tellTopAgain(ifBelow: change.index, in: &transaction)
         }
     }
@@ -207,13 +208,26 @@ private struct Reading {
         return other
     }
 
+    /// Whether an object is in a circle that the user has left.
+    private mutating func isGivenUp(
+        _ index: ObjectIndex,
+        in transaction: inout SQLiteTransaction
+    ) throws(StoreError) -> Bool {
+        guard transaction.circles.count > 1, let reader = transaction.circles.reader else { return false }
+        let rights = try transaction.judgedRights(founder: reader.founder)
+        for place in try transaction.objects(of: try self.state.object(index).id)
+        where rights.isLeft(try transaction.object(place).circle) { return true }
+        return false
+    }
+
     private mutating func tellLeft(
         _ index: ObjectIndex,
-        includesBelow: Bool,
+        _ leaving: Delta.Leaving,
         in transaction: inout SQLiteTransaction
     ) throws {
         let id = try self.state.object(index).id
-        self.left.append(Delta.Entry(gone: id, includesBelow: includesBelow))
+        let includesBelow = leaving == .moved && self.membership.isSubtree
+        self.left.append(Delta.Entry(gone: id, leaving, includesBelow: includesBelow))
     }
 
     /// Tells the whole subtree again if an object has left that its top stands below now: a reader that forgets what
