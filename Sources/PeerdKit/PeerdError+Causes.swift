@@ -289,6 +289,7 @@ extension PeerdError {
             "You may not \(deed) here\(place); nothing was written.",
             advice: "Ask the owner, or somebody who manages it, for access."
         )
+        self.denial = object.map { Denial(object: $0, need) }
     }
 
     private init(branch: String, showsPastOf name: String) {

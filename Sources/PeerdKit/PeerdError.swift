@@ -92,6 +92,21 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
     public let message: String
     /// The way out as a sentence, for people.
     public let advice: String
+    /// What decides that this user may not do that, as far as it is known here; nil for failures of other kinds.
+    public internal(set) var decision: AccessDecision?
+    /// What this user may not do; nil for failures of other kinds, and for what is about no object.
+    var denial: Denial?
+
+    /// Something that is not permitted with an object.
+    struct Denial: Hashable, Sendable, Codable {
+        enum Need: String, Hashable, Sendable, Codable {
+            case read, write, manage, own
+        }
+
+        var object: ObjectID
+        var property: String?
+        var need: Need
+    }
 
     /// Makes an error.
     ///

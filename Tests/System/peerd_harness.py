@@ -349,12 +349,17 @@ class DaemonSocket:
 
     def ask(self, method, path, body=None):
         """Has one request answered, and returns the JSON of the answer."""
+        status, content = self.request(method, path, body)
+        check(200 <= status < 300, f"{method} {path}: {status} {str(content)[:500]}")
+        return content
+
+    def request(self, method, path, body=None):
+        """The same, whatever the answer is: its status, and its JSON."""
         text = None if body is None else json.dumps(body)
         self.connection.request(method, path, body=text)
         answer = self.connection.getresponse()
         content = answer.read()
-        check(200 <= answer.status < 300, f"{method} {path}: {answer.status} {content[:500]!r}")
-        return json.loads(content) if content else None
+        return answer.status, json.loads(content) if content else None
 
 
 def run_together(works):

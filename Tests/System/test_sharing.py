@@ -211,6 +211,11 @@ def test_what_is_taken_back_is_not_sent_and_what_is_written_apart_does_not_count
     wait_until(lambda: ann.objects().get(task, {}).get("properties", {}).get("title") == secret, 30.0, "it is back")
     error = ann.refused(1, "set", task, "title=x")
     check("may not" in error, f"{error}")
+    with DaemonSocket(ann) as socket:
+        status, problem = socket.request("PATCH", f"/api/objects/{task}", {"properties": {"title": "x"}})
+        decision = problem["decision"]
+        check((status, decision["reason"]) == (403, "less_granted"), f"{status} {problem}")
+        check(decision["statement"]["user"]["name"] == "laptop", f"{problem}")
     check(lost not in ann.objects(), "what did not count came back")
     wait_until(lambda: not ann.json("access", items)["has_ended"], 30.0, "she reads it again")
 

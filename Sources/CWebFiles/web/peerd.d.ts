@@ -310,6 +310,18 @@ export interface Access {
   readonly has_ended: boolean;
 }
 
+/** Whether somebody may do something, and what was said that decides. */
+export interface AccessDecision {
+  readonly allowed: boolean;
+  readonly reason: "owner" | "granted" | "removed" | "hidden" | "less_granted" | "not_granted";
+  readonly statement: {
+    readonly change: string;
+    readonly user: User;
+    readonly device: string;
+    readonly time_ms: number;
+  } | null;
+}
+
 /** An edit that counts nowhere, because its author had no right to make it. */
 export interface RejectedEdit {
   readonly edit: LogEntry;
@@ -332,7 +344,14 @@ export interface SyncReport {
 /** What went wrong (`detail`), what to do about it (`advice`), and a `code` for programs. */
 export class PeerdProblem extends Error {
   constructor(
-    members: { code: string; detail?: string; title?: string; advice?: string | null; status?: number },
+    members: {
+      code: string;
+      detail?: string;
+      title?: string;
+      advice?: string | null;
+      status?: number;
+      decision?: AccessDecision | null;
+    },
     options?: { cause?: unknown },
   );
   readonly code: string;
@@ -341,6 +360,8 @@ export class PeerdProblem extends Error {
   readonly advice: string | null;
   /** The HTTP status; 0 for a problem of this side. */
   readonly status: number;
+  /** What decides that something is not permitted; null for other problems. */
+  readonly decision: AccessDecision | null;
 }
 
 export interface Place {

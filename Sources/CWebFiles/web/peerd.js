@@ -35,7 +35,10 @@ const REFUSALS_MAX = 3;
  * "offline", "closed", "aborted", "outcome-unknown", "other-workspace", "too-large".
  */
 export class PeerdProblem extends Error {
-  /** @param {{code: string, detail?: string, title?: string, advice?: string|null, status?: number}} members */
+  /**
+   * @param {{code: string, detail?: string, title?: string, advice?: string|null, status?: number,
+   *   decision?: object|null}} members
+   */
   constructor(members, options) {
     const detail = members.detail || members.title || members.code;
     super(members.advice ? `${detail} ${members.advice}` : detail, options);
@@ -45,6 +48,7 @@ export class PeerdProblem extends Error {
     this.detail = detail;
     this.advice = members.advice ?? null;
     this.status = members.status ?? 0;
+    this.decision = members.decision ?? null;
   }
 }
 

@@ -18,11 +18,13 @@ package struct Problem: Answer, Error {
     package var message: String
     /// What to do, as a sentence; nil if there is nothing to do.
     package var advice: String?
+    /// What decides that something is not permitted; nil for other problems.
+    package var decision: AccessExplanationAnswer.Decision?
     /// Header fields that belong to the answer.
     package var headers = HTTPHeaders()
 
     private enum CodingKeys: String, CodingKey {
-        case type, title, detail, code, message, advice
+        case type, title, detail, code, message, advice, decision
         case statusCode = "status"
     }
 
@@ -108,6 +110,7 @@ package struct Problem: Answer, Error {
         let detail = "\(error.message) \(error.advice)"
         self.init(Self.status(of: error.code), Self.code(error.code.rawValue), detail, advice: error.advice)
         self.message = error.message
+        self.decision = error.decision.map { AccessExplanationAnswer.Decision($0) }
     }
 
     private static func status(of code: PeerdError.Code) -> HTTPResponseStatus {

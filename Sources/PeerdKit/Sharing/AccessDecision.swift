@@ -77,7 +77,35 @@ extension Workspace {
     }
 }
 
+extension Workspace {
+    /// What decides that this user may not do something; nil if he may by now.
+    func decision(on denial: PeerdError.Denial) async throws -> AccessDecision? {
+        try await self.reading { transaction in
+            var reading = try AccessReading(self.identity, transaction)
+            guard let index = try reading.state.visibleObject(denial.object) else { return nil }
+            let decision = try reading.decision(on: denial, about: index)
+            return decision.isAllowed ? nil : decision
+        }
+    }
+}
+
 extension AccessReading {
+    fileprivate mutating func decision(
+        on denial: PeerdError.Denial,
+        about object: ObjectIndex
+    ) throws(StoreError) -> AccessDecision {
+        let explanation = try self.explanation(of: self.identity.user, on: object, denial.property)
+        switch denial.need {
+        case .read: return explanation.reading
+        case .write: return explanation.writing
+        case .manage, .own:
+            guard explanation.writing.isAllowed else { return explanation.writing }
+            let need: RightNeed = denial.need == .own ? .owner : .role(.manager)
+            let circle = try self.state.object(object).circle
+            return try self.decision(on: self.reason(for: need, to: self.identity.user, in: circle))
+        }
+    }
+
     fileprivate mutating func explanation(
         of user: UserID,
         on object: ObjectIndex,
@@ -148,5 +176,17 @@ extension AccessDecision.Reason {
             case .grantedLess: .lessGranted
             case .notGranted: .notGranted
             }
+    }
+}
+
+extension PeerdError.Denial {
+    init(object: ObjectID, _ need: RightNeed) {
+        switch need {
+        case .write(let name): self.init(object: object, property: name, need: .write)
+        case .role(.reader): self.init(object: object, need: .read)
+        case .role(.writer): self.init(object: object, need: .write)
+        case .role(.manager): self.init(object: object, need: .manage)
+        case .owner: self.init(object: object, need: .own)
+        }
     }
 }

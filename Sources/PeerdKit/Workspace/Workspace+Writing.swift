@@ -62,8 +62,8 @@ extension Workspace {
         }
         switch (answer, outcome.withLockedValue { $0 }) {
         case (.success(let receipt), let result?): return (try result.get(), receipt)
-        case (.failure(.abandoned), .failure(let error)?): throw error
-        case (.failure(let refusal), _): throw PeerdError(refusal)
+        case (.failure(.abandoned), .failure(let error)?): throw await self.explained(error)
+        case (.failure(let refusal), _): throw await self.explained(PeerdError(refusal))
         case (.success, nil): throw PeerdError(WriteRefusal.abandoned)
         }
     }
@@ -88,10 +88,18 @@ extension Workspace {
         }
         switch answer {
         case .success(let receipt): return receipt.created
-        case .failure(.abandoned): throw failure.withLockedValue { $0 } ?? PeerdError(WriteRefusal.abandoned)
+        case .failure(.abandoned):
+            throw await self.explained(failure.withLockedValue { $0 } ?? PeerdError(WriteRefusal.abandoned))
         case .failure(.nameTaken(let name)): throw WriteRefusal.nameTaken(name)
-        case .failure(let refusal): throw PeerdError(refusal)
+        case .failure(let refusal): throw await self.explained(PeerdError(refusal))
         }
+    }
+
+    /// An error, with what decides if it says that something is not permitted.
+    private func explained(_ error: any Error) async -> any Error {
+        guard var error = error as? PeerdError, let denial = error.denial, error.decision == nil else { return error }
+        error.decision = try? await self.decision(on: denial)
+        return error
     }
 
     /// Returns the objects that a named write created; nil if it was not done, or is forgotten.
