@@ -124,12 +124,17 @@ struct DeltaAnswer: Answer {
         case local, peer, both
     }
 
+    enum Leaving: String, CaseIterable, Sendable {
+        case deleted, moved
+        case givenUp = "given_up"
+    }
+
     struct Entry: Answer {
         var id: String
         var changed: [String]
         var created: Bool
         var moved: Bool
-        var leaving: String?
+        var leaving: Word<Leaving>?
         var includesBelow: Bool
         var state: ObjectAnswer?
     }
@@ -147,7 +152,7 @@ struct DeltaAnswer: Answer {
                 changed: entry.changed,
                 created: entry.isCreated,
                 moved: entry.isMoved,
-                leaving: entry.leaving?.rawValue,
+                leaving: entry.leaving.map { Word(rawValue: $0.rawValue) },
                 includesBelow: entry.includesBelow,
                 state: entry.state.map { ObjectAnswer($0) }
             )
