@@ -66,8 +66,10 @@ extension CircleReading {
     /// What lives comes before what only shows because of something below it, and what was created before what is only
     /// referred to, which shows in the base (`CircleTable.base`) alone. Of several that live one does not show if it
     /// was moved: the creator of another one has deleted it, and that one's creator has not had it deleted later in
-    /// turn. Of the rest the one in the base shows, then one whose creator the id belongs to, so that nobody takes the
-    /// place of what others have by a copy, and then that in the circle with the lowest bytes.
+    /// turn; or the user is sent nothing of its circle any more, not even what was deleted there, and its creator, or
+    /// the circle's owner, has made another one elsewhere. Of the rest the one in the base shows, then one whose
+    /// creator the id belongs to, so that nobody takes the place of what others have by a copy, and then that in the
+    /// circle with the lowest bytes.
     mutating func choice(of objects: [ObjectIndex]) throws(StoreError) -> ObjectIndex? {
         var candidates: [Candidate] = []
         for object in objects {
@@ -98,13 +100,22 @@ extension CircleReading {
     /// Whether the creator of another object with its id has deleted an object, and the creator of that one has not
     /// deleted the other later.
     private mutating func isMoved(_ object: Candidate, to other: Candidate) throws(StoreError) -> Bool {
-        guard let mover = self.creator(of: other.record), let time = try self.deleters(of: object.object)[mover] else {
-            return false
+        guard let mover = self.creator(of: other.record) else { return false }
+        if self.isStale(object.record.circle, beside: other.record.circle) {
+            if mover == self.creator(of: object.record) || self.circles[object.record.circle].isOwned(by: mover) {
+                return true
+            }
         }
+        guard let time = try self.deleters(of: object.object)[mover] else { return false }
         guard let owner = self.creator(of: object.record), let back = try self.deleters(of: other.object)[owner] else {
             return true
         }
         return back < time
+    }
+
+    /// Whether this user is sent nothing of a circle any more, not even what was deleted there, but of another one.
+    private func isStale(_ circle: CircleIndex, beside other: CircleIndex) -> Bool {
+        self.circles.closed.contains(circle) && !self.circles.closed.contains(other)
     }
 
     /// Whether what stands below an object that is hidden stands below the one that shows in its place: not if somebody

@@ -21,6 +21,8 @@ package struct RightsTable: Sendable {
     private(set) var unsettled: Set<CircleIndex> = []
     /// The circles that the user of the store has left, which show nothing there.
     private(set) var left: Set<CircleIndex> = []
+    /// The circles in which somebody has been granted something that nobody has taken back.
+    package private(set) var shared: Set<CircleIndex> = []
     /// Rises whenever it may have turned who may do what.
     package private(set) var revision = 0
 
@@ -72,6 +74,8 @@ package struct RightsTable: Sendable {
         self.revision += 1
         let isLeft = user.flatMap { rights?.hasLeft($0) } ?? false
         if isLeft { self.left.insert(circle) } else { self.left.remove(circle) }
+        let isShared = rights.map { !$0.standingGrants().isEmpty } ?? false
+        if isShared { self.shared.insert(circle) } else { self.shared.remove(circle) }
         for (segment, ends) in limits { self.limits[segment] = ends }
         if rights != nil || !missing.isEmpty || self.entries[circle] != nil {
             self.entries[circle, default: Entry()].rights = rights

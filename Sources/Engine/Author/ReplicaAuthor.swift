@@ -88,6 +88,7 @@ struct ReplicaAuthor: ~Copyable {
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
         let base = self.base(in: transaction)
         var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user, base: base)
+        plan.shared = transaction.rights.shared
         var parts: [CircleEdits]
         do throws(WriteRefusal) {
             if let branch {

@@ -101,7 +101,9 @@ extension ReplicaAuthor {
     ) -> Bool {
         let isOwner = circle.owner(founder: self.membership.founder) == own.user
         if target.user == own.user {
-            return own.standsAbove(target) && (isOwner || !(rights?.standingGrants(to: own).isEmpty ?? true))
+            // A machine that was certified anew since is not removed by it, however high this one stands by now.
+            return own.standsAbove(target) && removal.author.standsAbove(target)
+                && (isOwner || !(rights?.standingGrants(to: own).isEmpty ?? true))
         }
         // A machine of somebody else: whoever owns what he was given, if he has it removed.
         return isOwner && removal.author.user == own.user && rights?.hasGranted(target.user) ?? false

@@ -22,7 +22,8 @@ extension LocalTransaction {
     ///
     /// `keep`: devices that it has vouched for, and that stay with those that they have vouched for. `takesOthers`:
     /// whether the rest of these go with it.
-    /// - Throws: `WriteRefusal` if the device is this one, stands above it or is removed already, if one that is to
+    /// - Throws: `WriteRefusal` if the device is this one, stands above it, is removed already, or is that of somebody
+    ///   else whom this user has not let into a workspace of his, if one that is to
     ///   stay does not stand below it, or if others would go that are not to.
     package mutating func remove(
         device: DeviceID,
@@ -36,6 +37,7 @@ extension LocalTransaction {
             // One that is not in the log yet has written nothing; whoever has let it in stands above it.
             let target = authors[device]
             let user = target?.user ?? own.user
+            guard user == own.user || own.user == local.founder else { throw .notPermitted(.owner, nil) }
             if let target, user == own.user, !own.standsAbove(target) { throw .standsAbove(local.name(of: device)) }
             if let target, time == nil, local.isRemoved(target) { throw .isRemoved(local.name(of: device)) }
             for kept in keep {

@@ -11,6 +11,7 @@ extension LocalTransaction {
     /// - Throws: `WriteRefusal` if the object does not show, or is not this user's.
     package mutating func hide(_ name: String, of object: ObjectID) throws(WriteRefusal) {
         try self.planning { local throws(WriteRefusal) in
+            try local.plan.check(name, what: "a property name")
             let (circle, value) = try local.shown(name, of: object)
             guard circle == local.plan.base || circle.isOwned(by: local.plan.user) else {
                 throw .notPermitted(.owner, object)

@@ -122,8 +122,10 @@ extension LocalTransaction {
     }
 
     /// Takes a user out of the workspace: the roster lets him in no more.
+    /// - Throws: `WriteRefusal` unless this user has made the workspace.
     package mutating func dismiss(_ user: UserID) throws(WriteRefusal) {
         try self.planning { local throws(WriteRefusal) in
+            guard local.plan.user == local.founder else { throw .notPermitted(.owner, nil) }
             try local.remove(user, from: Set(Role.allCases), in: .roster)
             try local.replaceMembershipKey()
             // In what is this user's own, too: others may not have heard of it when they meet. What there is no room

@@ -123,7 +123,8 @@ extension TransactionPlan {
 
     /// Whether an object that is put below something of a circle goes over into it.
     ///
-    /// What stands at the root of another circle does not: who reads that goes on reading it, and it is only placed.
+    /// What stands at the root of another circle does not: who reads that goes on reading it, and it is only placed. If
+    /// it is this user's, and nobody else reads it any more, it goes along into what others read.
     func leavesCircle(
         _ object: ObjectID,
         for target: Circle,
@@ -132,7 +133,10 @@ extension TransactionPlan {
         let circle = try self.circle(of: object, in: &transaction)
         guard circle != target else { return false }
         if circle == self.base { return true }
-        return try self.hasParent(object, in: circle, in: &transaction)
+        if try self.hasParent(object, in: circle, in: &transaction) { return true }
+        guard target != self.base, circle.isOwned(by: self.user), let index = transaction.circles.index(of: circle)
+        else { return false }
+        return !self.shared.contains(index)
     }
 
     /// Whether an object stands below another one of its circle.

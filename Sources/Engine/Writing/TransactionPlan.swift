@@ -41,6 +41,8 @@ struct TransactionPlan {
     /// What it gives up, and so names, whether it has named that before or not.
     var closed = SeenSegments()
     let user: UserID
+    /// The circles in which others have been granted something.
+    var shared: Set<CircleIndex> = []
 
     /// - Parameters:
     ///   - namespace: the namespace of ids derived from keys.
@@ -483,7 +485,7 @@ struct TransactionPlan {
         return siblings
     }
 
-    private func check(_ name: String, what: String) throws(WriteRefusal) {
+    func check(_ name: String, what: String) throws(WriteRefusal) {
         guard name.utf8.count <= Limits.nameByteCountMax else {
             throw .tooLarge(what: what + ", in bytes", limit: Limits.nameByteCountMax)
         }

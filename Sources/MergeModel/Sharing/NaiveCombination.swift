@@ -34,8 +34,10 @@ package struct NaiveCombination: Hashable {
         }
     }
 
-    /// `reader`: who reads; nil if it is nobody in particular.
-    package init(_ circles: [(Circle, NaiveModel)], for reader: CircleReader? = nil) {
+    /// What a user sees of circles that he has.
+    ///
+    /// `reader`: who reads; nil if it is nobody in particular. `ended`: of which circles he is sent nothing any more.
+    package init(_ circles: [(Circle, NaiveModel)], for reader: CircleReader? = nil, ended: Set<Circle> = []) {
         // Where he puts what is at the root.
         let own = reader.flatMap { $0.user == $0.founder ? nil : Circle.own(of: $0.user) }
         let base = own.flatMap { own in circles.contains { $0.0 == own } ? own : nil } ?? .home
@@ -53,7 +55,7 @@ package struct NaiveCombination: Hashable {
             }
         }
         var parents: [ObjectID: ObjectID] = [:]
-        let shown = copies.compactMapValues { Self.shown($0, base) }
+        let shown = copies.compactMapValues { Self.shown($0, base, ended) }
         for (id, copy) in shown {
             self.objects[id] = VisibleObject(copy.object)
             var hidden: [ModelText: Value] = [:]
@@ -115,7 +117,7 @@ package struct NaiveCombination: Hashable {
         return besides.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }
 
-    private static func shown(_ copies: [Copy], _ base: Circle) -> Copy? {
+    private static func shown(_ copies: [Copy], _ base: Circle, _ ended: Set<Circle>) -> Copy? {
         var left = copies.filter { copy in
             copy.object.isVisible && !copy.circle.isBeside && (copy.object.creation != nil || copy.circle == base)
         }
@@ -123,10 +125,19 @@ package struct NaiveCombination: Hashable {
             let better = left.filter(isBetter)
             if !better.isEmpty { left = better }
         }
+        // What its owner, or who made it, has made elsewhere may have been deleted here since.
+        func isStale(_ copy: Copy, beside other: Copy) -> Bool {
+            guard let mover = other.creator, ended.contains(copy.circle), !ended.contains(other.circle) else {
+                return false
+            }
+            return mover == copy.creator || copy.circle.isOwned(by: mover)
+        }
         narrow { $0.object.creation != nil }
         narrow { $0.isAlive }
         let living = left
-        narrow { copy in !living.contains { $0.circle != copy.circle && Self.isMoved(copy, to: $0) } }
+        narrow { copy in
+            !living.contains { $0.circle != copy.circle && (Self.isMoved(copy, to: $0) || isStale(copy, beside: $0)) }
+        }
         narrow { $0.circle == base }
         narrow { copy in copy.creator.map { copy.object.id.isGiven(by: $0) } ?? false }
         return left.min { $0.bytes.lexicographicallyPrecedes($1.bytes) }

@@ -113,7 +113,9 @@ extension World {
                     circles.append((circle, NaiveModel(log.history.permitted())))
                 }
                 self.record.mark(.circlesComparedWithModel)
-                let expected = NaiveCombination(circles, for: CircleReader(user: user, founder: founder))
+                let reader = CircleReader(user: user, founder: founder)
+                let ended = Set(transaction.circles.closed.map { transaction.circles[$0] })
+                let expected = NaiveCombination(circles, for: reader, ended: ended)
                 var state = CombinedState(.present, of: transaction)
                 let actual = try NaiveCombination(of: &state)
                 guard actual != expected else { return }
