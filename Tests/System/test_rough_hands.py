@@ -52,7 +52,8 @@ def test_a_daemon_that_is_ended_at_once_ends_in_order(world):
 
 
 def test_a_daemon_whose_terminal_is_closed_ends_in_order(world):
-    peer = world.founder("a")
+    # The tests may have been started by nohup themselves.
+    peer = world.founder("a", prefix=["env", "--default-signal=HUP"])
     peer.start()
     peer.process.send_signal(signal.SIGHUP)
     check(peer.process.wait(20) == 0, f"it ended with {peer.process.returncode}")
