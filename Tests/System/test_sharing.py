@@ -325,6 +325,12 @@ def test_somebody_carries_what_he_cannot_read(people, world):
 
 def test_somebody_who_is_removed_is_refused(people):
     laptop, ann = people
+    # Only the founder takes machines and people of others out, and nobody takes himself out that way.
+    ann.refused(1, "peers", "remove", "laptop", mentions=["may not"])
+    ann.refused(1, "users", "remove", "ann", mentions=["may not"])
+    own = ann.create("note")
+    ann.refused(1, "hide", own, "n" * 513, mentions=["512"])
+    check(ann.json("doctor")["healthy"], "something of that was done")
     items = laptop.create("list", "title=list")
     laptop.run("share", items, "ann", "--write")
     wait_until(lambda: items in ann.objects(), 30.0, "the list is there")

@@ -99,6 +99,9 @@ extension CircleReading {
 
     /// Whether the creator of another object with its id has deleted an object, and the creator of that one has not
     /// deleted the other later.
+    ///
+    /// Of a circle of which nothing comes any more no deletion would: there what its creator, or the circle's owner,
+    /// has made elsewhere says as much. A copy by anybody else does not.
     private mutating func isMoved(_ object: Candidate, to other: Candidate) throws(StoreError) -> Bool {
         guard let mover = self.creator(of: other.record) else { return false }
         if self.isStale(object.record.circle, beside: other.record.circle) {
