@@ -16,7 +16,8 @@ HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title=
 # The name of a machine, as much of it as is shown in full.
 HOSTILE_NAME = HOSTILE[:60]
 # What Chromium itself writes to the console while a daemon is away. Everything else there is an error of a page.
-AWAY = ("ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", "WebSocket connection to")
+# Which of the words for a connection that ended it takes depends on how far the request had come.
+AWAY = ("net::ERR_CONNECTION_", "net::ERR_EMPTY_RESPONSE", "net::ERR_SOCKET_NOT_CONNECTED", "WebSocket connection to")
 # And once it was started anew, which lets in no page of before.
 STARTED_ANEW = (*AWAY, "401 (Unauthorized)")
 # Roles of the accessibility tree that mean nothing to a user who cannot see them without a name.
