@@ -261,6 +261,9 @@ package struct NaiveHistory: Sendable {
     /// timeline.
     package func branch(of number: Int) -> BranchID? { self.introduction(of: number)?.branch }
 
+    /// The circle that a change is in.
+    package func circle(of number: Int) -> Circle { self.introduction(of: number)?.circle ?? .home }
+
     func introduction(of number: Int) -> Introduction? {
         for case .introduce(let introduction) in self.changes[self.path(to: number)[0]].edits { return introduction }
         return nil

@@ -280,7 +280,7 @@ extension PeerdError {
             case .write(let name): "write “\(name.prefix(80))”"
             case .role(.reader): "read that"
             case .role(.writer): "write"
-            case .role(.manager): "say who has access"
+            case .role(.manager): "erase what was, or say who has access,"
             case .owner: "do what only the owner may"
             }
         let place = object.map { ", about the object \($0)" } ?? ""

@@ -49,7 +49,7 @@ struct MissingContentTests {
             let scope = UndoScope(device: self.first, label: "")
             let report = Mutex<UndoReport?>(nil)
             try self.network.write(1) { local throws(WriteRefusal) in
-                let found = try local.reverse(isRedo: isRedo, scope: scope)?.report
+                let found = try local.reverse(isRedo: isRedo, scope: scope)?.reports.first
                 report.withLock { $0 = found }
             }
             return report.withLock { $0 }

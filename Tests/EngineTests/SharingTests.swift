@@ -38,31 +38,7 @@ struct SharingTests {
 
     private func user(_ machine: Int) -> UserID { self.network.users[machine].user }
 
-    /// What a user sees: each object with its parent, its properties and the circle that it is in, in the order of the
-    /// tree.
-    private func tree(_ machine: Int) throws -> [Shown] {
-        try self.network.machines[machine].node.read { transaction throws(StoreError) in
-            var state = CombinedState(.present, of: transaction)
-            var (shown, open): ([Shown], [ObjectIndex]) = ([], [])
-            open = try state.visibleChildren(of: nil, after: nil, limit: .max).reversed()
-            while let next = open.popLast() {
-                let record = try state.object(next)
-                var item = Shown(id: record.id, circle: state.circles[record.circle])
-                item.parent = try record.parent.map { above throws(StoreError) in try state.object(above).id }
-                for (name, value) in try state.properties(of: next) { item.properties[name] = value }
-                shown.append(item)
-                open += try state.visibleChildren(of: next, after: nil, limit: .max).reversed()
-            }
-            return shown
-        }
-    }
-
-    private struct Shown: Equatable {
-        var id: ObjectID
-        var circle: Circle
-        var parent: ObjectID?
-        var properties: [String: Value] = [:]
-    }
+    private func tree(_ machine: Int) throws -> [ShownObject] { try self.network.tree(machine) }
 
     private func create(
         _ machine: Int,
@@ -224,63 +200,6 @@ struct SharingTests {
         try self.network.restart(writer, with: self.network.copyStore(of: writer), token: 2, seed: 31)
         try self.network.write(writer, .set(task, name: "title", value: .string("again")))
         #expect(try self.chainCount(writer) == count)
-    }
-
-    @Test func `an undo leads back in the circle that it is about, and nothing vanishes on the way`() throws {
-        let machine = try self.first()
-        let folder = try self.create(machine, "folder")
-        let list = try self.create(machine, "list", below: folder)
-        let task = try self.create(machine, "task", below: list)
-        let before = try self.tree(machine)
-        try self.share(list, machine, with: Self.stranger, as: .writer)
-        let shared = try self.tree(machine)
-        try self.network.write(machine, .set(task, name: "title", value: .string("x")))
-        try self.network.write(machine, .set(folder, name: "title", value: .string("y")))
-        let edited = try self.tree(machine)
-
-        // The last edits, each in its circle; then the share, which is of two.
-        try self.undo(machine)
-        #expect(try self.tree(machine).first { $0.id == folder }?.properties["title"] == .string("folder"))
-        try self.undo(machine)
-        #expect(try self.tree(machine) == shared)
-        for _ in 0..<2 {
-            try self.undo(machine)
-            #expect(try self.shown(machine) == before.map(\.id))
-        }
-        #expect(try self.tree(machine) == before)
-        for _ in 0..<2 {
-            try self.undo(machine, isRedo: true)
-            #expect(try self.shown(machine) == before.map(\.id))
-        }
-        #expect(try self.tree(machine) == shared)
-        for _ in 0..<2 { try self.undo(machine, isRedo: true) }
-        #expect(try self.tree(machine) == edited)
-
-        // Where all of it stands among other things.
-        for _ in 0..<2 {
-            try self.network.write(machine, .move(list, parent: nil, before: folder))
-            try self.undo(machine)
-            #expect(try self.tree(machine) == edited)
-        }
-        // What is moved out of it, and back.
-        try self.network.write(machine, .move(task, parent: folder, before: nil))
-        #expect(try self.circles(machine)[task] == .home)
-        let moved = try self.tree(machine)
-        for _ in 0..<2 {
-            try self.undo(machine)
-            #expect(try Set(self.shown(machine)) == Set(before.map(\.id)))
-        }
-        #expect(try self.tree(machine) == edited)
-        for _ in 0..<2 { try self.undo(machine, isRedo: true) }
-        #expect(try self.tree(machine) == moved)
-    }
-
-    private func shown(_ machine: Int) throws -> [ObjectID] { try self.tree(machine).map(\.id) }
-
-    private func undo(_ machine: Int, isRedo: Bool = false) throws {
-        try self.network.write(machine) { local throws(WriteRefusal) in
-            guard try local.reverse(isRedo: isRedo) != nil else { throw .abandoned }
-        }
     }
 
     private func chainCount(_ machine: Int) throws -> Int {

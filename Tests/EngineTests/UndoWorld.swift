@@ -103,7 +103,7 @@ struct UndoWorld {
         let scope = other.map { UndoScope(device: self.devices[$0].id, label: "") }
         var report: UndoReport?
         let refusal = try self.write(device) { local throws(WriteRefusal) in
-            report = try local.reverse(isRedo: isRedo, scope: scope)?.report
+            report = try local.reverse(isRedo: isRedo, scope: scope)?.reports.first
         }
         if let refusal { throw refusal }
         guard let found = report, let change = self.history.changes.first(where: { $0.point == found.change }) else {

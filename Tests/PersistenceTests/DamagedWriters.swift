@@ -125,7 +125,7 @@ struct DamagedWriters {
             self.keeper.run([
                 [
                     .undo(undo), .set(object(5), name: "n", value: .int(1)),
-                    .action(ActionStatement(label: "program", distance: 0)),
+                    .action(ActionStatement(label: "program", start: Stamp(rawValue: 1))),
                 ]
             ])
         ])

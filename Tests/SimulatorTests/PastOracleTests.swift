@@ -75,7 +75,15 @@ struct PastOracleTests {
         #expect(!after.follows(before, by: 2))
         let nobody = DeviceID(bytes: Bytes32(0, 0, 0, 0))
         func check(_ report: UndoReport?, isRedo: Bool, before: UndoCheck.State) -> UndoCheck {
-            UndoCheck(before: before, after: after, report: report, isRedo: isRedo, device: nobody, program: "")
+            let reports = report.map { [$0] } ?? []
+            return UndoCheck(
+                before: before,
+                after: after,
+                reports: reports,
+                isRedo: isRedo,
+                device: nobody,
+                program: ""
+            )
         }
         let nothing = check(nil, isRedo: false, before: before)
         #expect(nothing.problem == "nothing was taken back, and the state changed")

@@ -6,23 +6,33 @@
 package struct ActionStatement: Hashable, Sendable {
     /// The name of the program; empty for the one that has none.
     package var label: String
-    /// How many changes earlier in the chain the action began; 0 if it begins here.
-    package var distance: UInt64
+    /// The stamp of its author's change with which the action began, in whatever circle; nil if it begins here.
+    package var start: Stamp?
+    /// Whether the change is of one transaction with the one of its action that its author has written right before,
+    /// in another circle.
+    package var isPart: Bool
 
-    package init(label: String, distance: UInt64) { (self.label, self.distance) = (label, distance) }
+    package init(label: String, start: Stamp? = nil, isPart: Bool = false) {
+        (self.label, self.start, self.isPart) = (label, start, isPart && start != nil)
+    }
 
     /// Appends the canonical bytes.
     func encode(to bytes: inout [UInt8]) {
-        bytes.appendVarint(self.distance)
         bytes.appendPrefixed(self.label)
+        if let start = self.start { bytes.appendBigEndian(start.rawValue) }
+        if self.isPart { bytes.append(1) }
     }
 
     /// Reads a statement that fills all of `payload`.
     init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
         var reader = ByteReader(Array(payload))
-        self.distance = try reader.varint()
-        guard self.distance <= Limits.sequenceMax else { throw .overLimit }
         self.label = try reader.text(atMost: Limits.labelByteCountMax)
+        self.isPart = false
+        if reader.remaining > 0 { self.start = Stamp(rawValue: try reader.bigEndian()) }
+        if reader.remaining > 0 {
+            guard try reader.byte() == 1 else { throw .badInteger }
+            self.isPart = true
+        }
         try reader.finish()
     }
 }

@@ -91,7 +91,9 @@ package struct LeftBehind {
             }
             self.deletions[object] = deletions.mapValues { $0.sorted { $0.stamp < $1.stamp } }
         }
+        // What lies beside others is no place that an object is moved from.
         for object in self.objects where object != shown {
+            guard try !rows.circles[rows.object(object).circle].isBeside else { continue }
             self.departures[object] = try self.departure(of: object, in: &rows)
         }
     }

@@ -2,8 +2,7 @@
 extension Merge {
     /// Notes to which action an applied change belongs, if it says so, or if its segment hangs on another one.
     ///
-    /// An action lies on one segment, and an undo ends those that it could have taken back. What says otherwise begins
-    /// one of its own.
+    /// An undo ends those that it could have taken back: what says otherwise begins one of its own.
     /// - Complexity: O(log *n*).
     func noteAction(
         by change: Change,
@@ -15,16 +14,19 @@ extension Merge {
         if let last = run.operations[change.operationRange].last, last.kind == .action,
             let statement = try? ActionStatement(decoding: run.payload[last.payloadRange])
         {
-            var noted = ActionRecord(point: point, label: statement.label, firstSequence: point.sequence)
-            if statement.distance > 0, statement.distance <= point.sequence - record.firstSequence {
-                let first = SegmentPoint(segment: point.segment, sequence: point.sequence - statement.distance)
-                let begins = try transaction.firstOfAction(at: first) == first
-                let isOwn = try transaction.label(at: first) == statement.label
+            var noted = ActionRecord(
+                point: point,
+                label: statement.label,
+                firstSequence: point.sequence,
+                start: statement.start,
+                isPart: statement.isPart
+            )
+            if let first = try self.first(of: statement, before: point, in: &transaction) {
                 var isEnded = false
                 if run.operations[change.operationRange].first?.kind != .undo {
                     isEnded = try self.hasUndo(since: first, of: statement.label, record, in: &transaction)
                 }
-                if begins, isOwn, !isEnded { noted.firstSequence = first.sequence }
+                if !isEnded { noted.firstSequence = first.sequence }
             }
             try transaction.addAction(noted)
         } else if point.sequence == record.firstSequence, let parent = record.origin?.parent, parent.sequence > 0 {
@@ -35,6 +37,25 @@ extension Merge {
                 )
             }
         }
+    }
+
+    /// The change before one of its segment with which an action began, or came to the segment.
+    private func first(
+        of statement: ActionStatement,
+        before point: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> SegmentPoint? {
+        guard let start = statement.start, point.sequence > 1 else { return nil }
+        var first = try transaction.firstAction(on: point.segment, startedAt: start).map {
+            SegmentPoint(segment: point.segment, sequence: $0.firstSequence)
+        }
+        if first == nil {
+            first = try transaction.change(stampedAt: start, on: point.segment, upTo: point.sequence - 1)
+        }
+        guard let first, try transaction.firstOfAction(at: first) == first,
+            try transaction.label(at: first) == statement.label
+        else { return nil }
+        return first
     }
 
     /// Whether an undo on the segment has come since a change whose scope has the actions of a program.

@@ -16,17 +16,24 @@ package struct UndoAuthor: Hashable, Sendable {
 
 /// The action that is to be taken back next, or whose undo is to be taken back.
 package struct NextUndo: Hashable, Sendable {
-    /// The change with which the action begins; for a redo, with which its undo begins.
-    package var first: SegmentPoint
     /// Its changes that are to be taken back, in the order in which that is done: the last comes first.
+    package var pieces: [UndoPiece]
+    /// By circle, with which change the action begins there that is next once it is taken back, or done again.
     ///
-    /// Of a merge, they are those that it had brought. For a redo, they are undos.
-    package var pieces: [UndoSubject]
-    /// With which change the action begins that is next once it is taken back, or done again; nil if there is none.
-    package var next: SegmentPoint?
-    /// How many changes were looked at to find both.
+    /// Or the edit that bars that. An undo says nothing of another circle than its own.
+    package var nexts: [CircleIndex: SegmentPoint]
+    /// How many changes were looked at to find all that.
     package var lookedAtCount: Int
+}
 
+/// A change of an action that is to be taken back; for a redo, of its undo.
+package struct UndoPiece: Hashable, Sendable {
+    /// The change; of a merge, one that it had brought.
+    package var subject: UndoSubject
+    /// With which change the action begins on the segment.
+    package var first: SegmentPoint
+    /// Whether it is of one transaction with the change of the action before it.
+    package var isPart: Bool
 }
 
 extension StoreTransaction {
@@ -52,19 +59,14 @@ extension StoreTransaction {
         in history: History
     ) throws(StoreError) -> NextUndo? {
         var search = try UndoSearch(for: author, isRedo: isRedo, on: branch, in: history, &self)
-        guard let found = try search.next(in: &self) else { return nil }
-        // An undo says nothing of another circle than its own.
-        let circle = self.progress(of: found.first.segment).circle
-        var next = try search.next(in: &self)?.first
-        while let other = next, self.progress(of: other.segment).circle != circle {
-            next = try search.next(in: &self)?.first
+        guard let pieces = try search.next(in: &self) else { return nil }
+        var next = NextUndo(pieces: pieces, nexts: [:], lookedAtCount: search.lookedAtCount)
+        for circle in Set(pieces.map { self.progress(of: $0.first.segment).circle }) {
+            let (point, count) = try search.next(in: circle, &self)
+            next.nexts[circle] = point
+            next.lookedAtCount += count
         }
-        return NextUndo(
-            first: found.first,
-            pieces: found.pieces,
-            next: next,
-            lookedAtCount: search.lookedAtCount
-        )
+        return next
     }
 
     /// The last change in a scope on a timeline: an action, or part of one, or an undo or redo there; nil for none.
@@ -101,6 +103,16 @@ extension StoreTransaction {
         return edit?.object != nil || edit?.kind == .erase
     }
 
+    /// The last of some changes in the order of writes; nil if there are none.
+    package mutating func last(of points: [SegmentPoint]) throws(StoreError) -> SegmentPoint? {
+        var last: WriteReference?
+        for point in points {
+            let first = try self.firstOperation(of: point)
+            if last.map({ WriteOrder.precedes($0, first, self) }) ?? true { last = first }
+        }
+        return last?.point
+    }
+
     mutating func firstOperation(of point: SegmentPoint) throws(StoreError) -> WriteReference {
         let stamp = try self.effectiveStamp(at: point)
         return WriteReference(stamp: stamp, segment: point.segment, sequence: point.sequence, index: 0)
@@ -109,7 +121,8 @@ extension StoreTransaction {
 
 /// Goes through what was done in a scope, from the last on, and leaps over what is taken back.
 ///
-/// An action stands where its first change does. Each undo names what is next after it in its scope, and each redo too.
+/// An action stands where its first change does, in whatever circle; what came of it to others is met before. Each undo
+/// names what is next after it in its scope, and each redo too.
 /// Of what its author had seen, all that comes later in the order of writes is taken back, and not looked at. A redo
 /// does again what its undo took back, so all is as it was for the author of that undo; what only the author of the
 /// redo had seen, as another device's actions, is gone through.
@@ -121,20 +134,19 @@ private struct UndoSearch {
     ///
     /// What a branch begins with was done on another timeline, and is taken back there: else a merge of the branch
     /// would take it back there too.
-    private let ends: [SegmentIndex: UInt64]
+    private var ends: [SegmentIndex: UInt64]
     /// What a branch begins with.
     private let base: SeenSegments
     private var words: UndoWords
     /// What was not gone through: the first operations of changes of different segments, with all that is before them.
     private var heads: [SegmentIndex: WriteReference] = [:]
+    /// By the changes with which actions begin that are still to be met: where they came to other segments.
+    private var parts: [SegmentPoint: [SegmentPoint]] = [:]
+    /// What was written after all that was undone before it, so that nothing of that is done again.
+    private var end: SegmentPoint?
     private var passedCount = 0
     private var leapCount = 0
     private(set) var lookedAtCount = 0
-
-    struct Found {
-        var first: SegmentPoint
-        var pieces: [UndoSubject]
-    }
 
     init(
         for author: UndoAuthor,
@@ -160,13 +172,15 @@ private struct UndoSearch {
     /// What is done about a change.
     private enum Verdict {
         /// An action that begins with it is next.
-        case found([UndoSubject])
+        case found([UndoPiece])
         /// Nothing is: whatever was undone before it was given up when it was written.
         case ends
         /// It is no action in the scope, or is taken back.
         case passed
         /// It is looked at with the change with which its action begins.
         case belongs
+        /// Its action came to the segment with it, and is looked at where it begins.
+        case isPart(of: SegmentPoint)
         /// Of what its author had seen, all behind the last of some others is taken back.
         ///
         /// `undo`: of a redo, the undo whose author had seen that.
@@ -174,11 +188,21 @@ private struct UndoSearch {
     }
 
     /// The next action that can be taken back, or undo that can be done again; nil if there is none.
-    mutating func next(in transaction: inout some StoreTransaction) throws(StoreError) -> Found? {
-        while let last = try self.last(in: &transaction) {
+    mutating func next(in transaction: inout some StoreTransaction) throws(StoreError) -> [UndoPiece]? {
+        while true {
+            if let parts = self.takeOrphans(), let pieces = try self.pieces(of: parts, in: &transaction) {
+                if self.isRedo, pieces.areEdits {
+                    self.end = parts.last
+                    return nil
+                }
+                if !pieces.open.isEmpty { return pieces.open }
+            }
+            guard let last = try self.last(in: &transaction) else { return nil }
             self.lookedAtCount += 1
             switch try self.verdict(on: last, in: &transaction) {
-            case .ends: return nil
+            case .ends:
+                self.end = last
+                return nil
             case .leaps(let nexts, let undo):
                 // Of what is sound few are needed; what is damaged could lead round in a circle.
                 guard self.leapCount < Limits.undoLeapCountMax else { return nil }
@@ -186,15 +210,46 @@ private struct UndoSearch {
                 try self.leap(from: last, to: nexts, since: undo ?? last, in: &transaction)
             case .found(let pieces):
                 try self.pass(last, in: &transaction)
-                return Found(first: last, pieces: pieces)
+                return pieces
             case .belongs: try self.pass(last, in: &transaction)
+            case .isPart(let first):
+                self.parts[first, default: []].append(last)
+                try self.pass(last, in: &transaction)
             case .passed:
                 guard self.passedCount < Limits.undoPassedCountMax else { return nil }
                 self.passedCount += 1
                 try self.pass(last, in: &transaction)
             }
         }
-        return nil
+    }
+
+    /// With which change the next action begins in one circle, or comes to it, and how many changes were looked at.
+    ///
+    /// Where an edit there ended what can be done again, that: it does in all circles.
+    func next(
+        in circle: CircleIndex,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (point: SegmentPoint?, lookedAtCount: Int) {
+        var search = self
+        search.ends = self.ends.filter { transaction.progress(of: $0.key).circle == circle }
+        search.heads = self.heads.filter { search.ends[$0.key] != nil }
+        (search.parts, search.lookedAtCount) = ([:], 0)
+        var points = self.parts.values.joined().filter { search.ends[$0.segment] != nil }
+        let found = try search.next(in: &transaction)?.first?.first
+        if let found = found ?? search.end { points.append(found) }
+        return (try transaction.last(of: points), search.lookedAtCount)
+    }
+
+    /// Parts of an action whose beginning is not met any more, since all before some point was leapt over there; nil if
+    /// there are none.
+    ///
+    /// Of a share that was taken back in one circle only, since the program ended, the other part is left.
+    private mutating func takeOrphans() -> [SegmentPoint]? {
+        let left = self.parts.keys.filter { first in
+            self.heads[first.segment].map { $0.sequence < first.sequence } ?? true
+        }
+        let first = left.min { ($0.segment.rawValue, $0.sequence) < ($1.segment.rawValue, $1.sequence) }
+        return first.flatMap { self.parts.removeValue(forKey: $0) }
     }
 
     private mutating func verdict(
@@ -217,8 +272,13 @@ private struct UndoSearch {
             else { return .passed }
             if first != last { return .belongs }
         }
-        let pieces = try self.pieces(of: first, in: &transaction)
-        guard !pieces.all.isEmpty else { return .passed }
+        if let start = try transaction.start(ofActionAt: last, among: self.ends),
+            let head = self.heads[start.segment], head.sequence >= start.sequence
+        {
+            return .isPart(of: start)
+        }
+        let parts = self.parts.removeValue(forKey: last) ?? []
+        guard let pieces = try self.pieces(of: parts + [last], in: &transaction) else { return .passed }
         if self.isRedo, pieces.areEdits { return .ends }
         return pieces.open.isEmpty ? .passed : .found(pieces.open)
     }
@@ -239,10 +299,34 @@ private struct UndoSearch {
         return found
     }
 
-    /// The changes of an action, the last first.
+    /// The changes of an action that can be taken back, or done again, the last first; nil if it has none at all.
     ///
-    /// `all`: those that it consists of; `open`: of these the ones that can be taken back, or done again. They are
-    /// edits, or undos.
+    /// `firsts`: with which ones it begins, and comes to other segments. `areEdits`: whether they are edits, or undos.
+    private mutating func pieces(
+        of firsts: [SegmentPoint],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (open: [UndoPiece], areEdits: Bool)? {
+        var (open, areEdits, isEmpty): ([UndoPiece], Bool, Bool) = ([], false, true)
+        for first in firsts {
+            let part = try self.pieces(of: first, in: &transaction)
+            isEmpty = isEmpty && part.all.isEmpty
+            areEdits = areEdits || part.areEdits
+            for subject in part.open {
+                let isPart = subject.merge == nil ? try transaction.isPart(at: subject.change) : false
+                open.append(UndoPiece(subject: subject, first: first, isPart: isPart))
+            }
+        }
+        guard !isEmpty else { return nil }
+        guard firsts.count > 1 else { return (open, areEdits) }
+        var sorted: [(write: WriteReference, piece: UndoPiece)] = []
+        for piece in open { sorted.append((try transaction.firstOperation(of: piece.subject.change), piece)) }
+        sorted.sort { WriteOrder.precedes($1.write, $0.write, transaction) }
+        return (sorted.map(\.piece), areEdits)
+    }
+
+    /// The changes of an action on one segment, the last first.
+    ///
+    /// `all`: those that it consists of; `open`: of these the ones that can be taken back, or done again.
     private mutating func pieces(
         of first: SegmentPoint,
         in transaction: inout some StoreTransaction
@@ -341,12 +425,9 @@ private struct UndoSearch {
         self.heads = self.heads.filter {
             $0.value.sequence > ($0.key == point.segment ? seen : former)[$0.key]
         }
-        var last: WriteReference?
-        for next in nexts where next.sequence <= former[next.segment] {
-            let first = try transaction.firstOperation(of: next)
-            if last.map({ WriteOrder.precedes($0, first, transaction) }) ?? true { last = first }
-        }
-        guard let last else { return }
+        let reached = try transaction.last(of: nexts.filter { $0.sequence <= former[$0.segment] })
+        guard let last = try reached.map({ next throws(StoreError) in try transaction.firstOperation(of: next) })
+        else { return }
         for (segment, end) in self.ends {
             let sequence = min(end, former[segment])
             if let found = try transaction.last(on: segment, upTo: sequence, notAfter: last) {

@@ -9,6 +9,8 @@ package protocol ActionRows {
         on segment: SegmentIndex,
         upTo sequence: UInt64
     ) throws(StoreError) -> ActionRecord?
+    /// The first statement on a segment that names a start of its action.
+    mutating func firstAction(on segment: SegmentIndex, startedAt start: Stamp) throws(StoreError) -> ActionRecord?
     /// The first statement on a segment after a sequence.
     mutating func firstAction(on segment: SegmentIndex, after sequence: UInt64) throws(StoreError) -> ActionRecord?
     /// The last change of an action that began with a change, before a sequence; nil if only that change is.
@@ -20,11 +22,22 @@ package struct ActionRecord: Hashable, Sendable {
     package var point: SegmentPoint
     /// The name of the program that made it, and those after it that say nothing.
     package var label: String
-    /// The change of its segment with which the action began.
+    /// The change of its segment with which the action began, or came to the segment.
     package var firstSequence: UInt64
+    /// The stamp of the change with which the action began, as the change says; nil if it begins here.
+    package var start: Stamp?
+    /// Whether it is of one transaction with the change of the action that comes before it in the order of writes.
+    package var isPart: Bool
 
-    package init(point: SegmentPoint, label: String, firstSequence: UInt64) {
+    package init(
+        point: SegmentPoint,
+        label: String,
+        firstSequence: UInt64,
+        start: Stamp? = nil,
+        isPart: Bool = false
+    ) {
         (self.point, self.label, self.firstSequence) = (point, label, firstSequence)
+        (self.start, self.isPart) = (start, isPart)
     }
 }
 
@@ -34,11 +47,58 @@ extension StoreTransaction {
         try self.lastAction(on: point.segment, upTo: point.sequence)?.label ?? ""
     }
 
-    /// The change with which the action of an applied change began.
+    /// The change of its segment with which the action of an applied change began, or came to the segment.
     package mutating func firstOfAction(at point: SegmentPoint) throws(StoreError) -> SegmentPoint {
         let record = try self.lastAction(on: point.segment, upTo: point.sequence)
         guard let record, record.point == point else { return point }
         return SegmentPoint(segment: point.segment, sequence: record.firstSequence)
+    }
+
+    /// Whether a change is of one transaction with the change of its action before it, which is in another circle.
+    mutating func isPart(at point: SegmentPoint) throws(StoreError) -> Bool {
+        let record = try self.lastAction(on: point.segment, upTo: point.sequence)
+        return record.map { $0.point == point && $0.isPart } ?? false
+    }
+
+    /// The change with which the action began that came to a segment with a change; nil if it began there, or if that
+    /// is not here.
+    ///
+    /// `segments`: where it may have begun, with the last sequence of each that counts.
+    /// - Complexity: O(*s* log *n*) for *s* segments of *n* changes.
+    mutating func start(
+        ofActionAt first: SegmentPoint,
+        among segments: [SegmentIndex: UInt64]
+    ) throws(StoreError) -> SegmentPoint? {
+        let record = try self.lastAction(on: first.segment, upTo: first.sequence)
+        guard let record, record.point == first, let start = record.start else { return nil }
+        let device = self.segment(first.segment).device
+        for (segment, end) in segments.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+        where segment != first.segment && self.segment(segment).device == device {
+            guard let found = try self.change(stampedAt: start, on: segment, upTo: end),
+                try self.firstOfAction(at: found) == found, try self.label(at: found) == record.label,
+                try WriteOrder.precedes(self.firstOperation(of: found), self.firstOperation(of: first), self)
+            else { continue }
+            return found
+        }
+        return nil
+    }
+
+    /// The change of a segment that its author has stamped so; nil if there is none up to a sequence.
+    ///
+    /// - Complexity: O(log *n*) in the changes of the segment.
+    mutating func change(
+        stampedAt stamp: Stamp,
+        on segment: SegmentIndex,
+        upTo sequence: UInt64
+    ) throws(StoreError) -> SegmentPoint? {
+        var (first, end) = (self.progress(of: segment).firstSequence, sequence + 1)
+        while first < end {
+            let middle = SegmentPoint(segment: segment, sequence: first + (end - first) / 2)
+            guard let found = try self.header(at: middle)?.stamp else { return nil }
+            if found == stamp { return middle }
+            if found < stamp { first = middle.sequence + 1 } else { end = middle.sequence }
+        }
+        return nil
     }
 
     /// The last change of a segment that a program has made, up to a sequence.
@@ -82,6 +142,10 @@ struct MemoryActions: Sendable {
     func first(on segment: SegmentIndex, after sequence: UInt64) -> ActionRecord? {
         self.records[segment]?.first { $0.point.sequence > sequence }
     }
+
+    func first(on segment: SegmentIndex, startedAt start: Stamp) -> ActionRecord? {
+        self.records[segment]?.first { $0.start == start }
+    }
 }
 
 extension MemoryTransaction {
@@ -101,6 +165,10 @@ extension MemoryTransaction {
 
     package mutating func firstAction(on segment: SegmentIndex, after sequence: UInt64) -> ActionRecord? {
         self.actions.first(on: segment, after: sequence)
+    }
+
+    package mutating func firstAction(on segment: SegmentIndex, startedAt start: Stamp) -> ActionRecord? {
+        self.actions.first(on: segment, startedAt: start)
     }
 
     package mutating func lastPiece(of first: SegmentPoint, before sequence: UInt64) -> SegmentPoint? {

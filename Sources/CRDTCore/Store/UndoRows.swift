@@ -35,7 +35,8 @@ package struct UndoRecord: Hashable, Sendable {
     /// that had brought it.
     package var action: SegmentPoint
     package var scope: UndoScope
-    /// With which change the action begins that is taken back next in the scope, or done again next if this is a redo;
+    /// With which change the action begins that is taken back next in the scope, or done again next if this is a redo,
+    /// or the edit that bars that;
     /// nil if there is nothing.
     package var next: SegmentPoint?
 

@@ -39,6 +39,7 @@ extension ReplicaAuthor {
         self.state.hasErasures = try !transaction.erasures(after: nil).isEmpty
         self.state.holdsErasedBytes = try transaction.fact(NodeFact.erasedBytes) != nil
         self.state.ended = try transaction.endedCircles()
+        self.state.removal = try transaction.fact(NodeFact.removal).flatMap { try? ToldRemoval(decoding: $0) }
         self.state.missesContent = try !transaction.isComplete()
     }
 }

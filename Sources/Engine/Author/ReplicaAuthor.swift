@@ -86,6 +86,7 @@ struct ReplicaAuthor: ~Copyable {
         as action: ActionContext,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
+        var running: ActionContext? = action
         let base = self.base(in: transaction)
         var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user, base: base)
         plan.shared = transaction.rights.shared
@@ -124,17 +125,25 @@ struct ReplicaAuthor: ~Copyable {
             last = try self.commit(
                 part.edits,
                 on: Timeline(circle: part.circle, branch: branch),
-                as: action,
+                as: &running,
                 seeing: isHome ? plan.seen : SeenSegments(),
                 closing: isHome ? plan.closed : SeenSegments(),
                 in: &transaction
             )
+            running?.isInTransaction = true
             if last != nil { continue }
             // What was written in other circles goes back with the whole.
             guard part.circle == parts.first?.circle else { throw .unavailable("the last stamp of all has been used") }
             return .failure(.clockExhausted)
         }
-        return .success(WriteReceipt(dot: last, created: plan.created, operationCount: plan.edits.count))
+        return .success(
+            WriteReceipt(
+                dot: last,
+                created: plan.created,
+                operationCount: plan.edits.count,
+                start: running?.start
+            )
+        )
     }
 
     /// What a caller's wishes, or his own code, make of a plan.
@@ -180,12 +189,25 @@ struct ReplicaAuthor: ~Copyable {
 
     /// Writes edits as one change of the replica of a timeline, stamped now.
     ///
-    /// `action`: what it belongs to; nil for what no program asked for. `others`: what it has seen besides, which its
-    /// edits say that they merge. `closed`: what they give up. Nil if the clock has run out.
+    /// `action`: what it is, or begins; nil for what no program asked for. Nil if the clock has run out.
     mutating func commit(
         _ edits: [Edit],
-        on timeline: Timeline = .main,
+        on timeline: Timeline,
         as action: ActionContext? = nil,
+        in transaction: inout some NodeTransaction
+    ) throws(StoreError) -> Dot? {
+        var action = action
+        return try self.commit(edits, on: timeline, as: &action, in: &transaction)
+    }
+
+    /// Writes edits as one change of the replica of a timeline, stamped now.
+    ///
+    /// `action`: what it belongs to, and begins with it if it has not begun. `others`: what it has seen besides, which
+    /// its edits say that they merge. `closed`: what they give up. Nil if the clock has run out.
+    mutating func commit(
+        _ edits: [Edit],
+        on timeline: Timeline,
+        as action: inout ActionContext?,
         seeing others: SeenSegments = SeenSegments(),
         closing closed: SeenSegments = SeenSegments(),
         in transaction: inout some NodeTransaction
@@ -213,18 +235,19 @@ struct ReplicaAuthor: ~Copyable {
         if branch != nil || isLong {
             others = try self.timelines(of: news, besides: branch, said, all: isLong, in: &transaction)
         }
-        var action = action
         while news.count > Limits.contextEntryCountMax || !others.isEmpty && !news.isEmpty {
             let part = Array(news.prefix(Limits.contextEntryCountMax))
             var statements = said + others.map { .branch(.merges($0)) }
             // What a branch begins with is no action of who writes there first.
-            if !said.isEmpty { statements += try Self.belonging(to: &action, after: record, index, in: &transaction) }
+            if !said.isEmpty {
+                statements += try Self.belonging(to: &action, stamp, after: record, index, in: &transaction)
+            }
             try self.append(statements, stamp, part, to: record.id, after: record, &merge, in: &transaction)
             guard let next = try self.nextStamp(on: index, in: &transaction) else { return nil }
             (record, stamp) = (transaction.segment(index), next)
             news.removeFirst(part.count)
         }
-        let all = try edits + Self.belonging(to: &action, after: record, index, in: &transaction)
+        let all = try edits + Self.belonging(to: &action, stamp, after: record, index, in: &transaction)
         let run = try self.append(all, stamp, news, to: record.id, after: record, &merge, in: &transaction)
         self.state.sealed = (run, SegmentPoint(segment: index, sequence: run.firstSequence))
         try self.finish(&merge, in: &transaction)
@@ -234,28 +257,23 @@ struct ReplicaAuthor: ~Copyable {
     /// What the next change of a segment must say so that it belongs to an action: nothing if it is one by itself, and
     /// by the program that made the change before.
     ///
-    /// The action begins with that change if it has not begun on the segment before.
+    /// The action begins with that change if it has not begun before.
     private static func belonging(
         to action: inout ActionContext?,
+        _ stamp: Stamp,
         after record: SegmentRecord,
         _ index: SegmentIndex,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> [Edit] {
         guard let label = action?.label else { return [] }
-        let sequence = record.storedSequence + 1
-        var distance: UInt64 = 0
-        if let first = action?.first, first.replica == record.id,
-            (record.firstSequence..<sequence).contains(first.sequence)
-        {
-            distance = sequence - first.sequence
-        } else {
-            action?.first = Dot(replica: record.id, sequence: sequence)
-        }
+        let start = action?.start
+        let isPart = action?.isInTransaction ?? false
+        if start == nil { action?.start = stamp }
         let last = SegmentPoint(segment: index, sequence: record.storedSequence)
         // Only of what is applied is it known who made it.
         let isKnown = !record.progress.isPending && record.progress.hasApplied
-        if isKnown, distance == 0, try transaction.label(at: last) == label { return [] }
-        return [.action(ActionStatement(label: label, distance: distance))]
+        if isKnown, start == nil, try transaction.label(at: last) == label { return [] }
+        return [.action(ActionStatement(label: label, start: start, isPart: isPart))]
     }
 
     /// The next stamp: above all that is applied, and above our own last one, be it applied or not.

@@ -9,6 +9,8 @@ struct CarryingOver {
     private var otherSince: UInt64?
     /// What was tried: it is tried again when it, or what anybody may write, has changed.
     fileprivate var tried: [ObjectIndex: Attempt] = [:]
+    /// How often something of an object was carried over since the start.
+    fileprivate var counts: [ObjectIndex: Int] = [:]
 
     /// When the first of it is due.
     fileprivate var due: UInt64? {
@@ -37,6 +39,8 @@ struct CarryingOver {
     fileprivate static let ownPatience: UInt64 = 1_000
     /// How long it leaves to another one what that has written.
     fileprivate static let otherPatience: UInt64 = 15_000
+    /// How often something of one object is carried over in a run: whatever keeps coming back is somebody's to decide.
+    fileprivate static let countMaxByObject = 256
     /// Pieces that one transaction carries over.
     fileprivate static let pieceCountMax = 256
     /// Objects, and rows of them, that are looked at per millisecond of waiting.
@@ -104,10 +108,16 @@ extension Node where Store: ~Copyable {
             // What is left no more needs no memory.
             let left = Set(found.map(\.object))
             self.carrying.tried = known.filter { left.contains($0.key) }
-            let new = found.filter { known[$0.object] != $0.attempt }
+            let new = found.filter { piece in
+                known[piece.object] != piece.attempt
+                    && self.carrying.counts[piece.object] ?? 0 < CarryingOver.countMaxByObject
+            }
             let due = self.carrying.take(new, at: now, isAlone: self.readyConnections.isEmpty)
             guard !due.isEmpty else { return }
-            for piece in due { self.carrying.tried[piece.object] = piece.attempt }
+            for piece in due {
+                self.carrying.tried[piece.object] = piece.attempt
+                self.carrying.counts[piece.object, default: 0] += 1
+            }
             var refused: Set<ObjectIndex> = []
             try self.replica.transaction {
                 (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in

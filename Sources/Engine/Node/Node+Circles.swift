@@ -137,6 +137,42 @@ extension Node where Store: ~Copyable {
         }
     }
 
+    /// Ends a connection with a device that is in the workspace no more, and tells it so.
+    mutating func turnAway(_ connection: PeerConnection) {
+        if let ended = connection.ended, ended != connection.toldEnded { self.send(.ended(ended), on: connection) }
+        self.sayGoodbye(connection)
+    }
+
+    /// Keeps that this device is removed, by the word of a machine of its user or of the founder.
+    ///
+    /// It changes nothing but what is shown: a thief with a machine of this user can say so, too.
+    mutating func noteRemoval(by connection: PeerConnection) {
+        guard let entry = connection.keys.flatMap({ self.book[$0] }), let user = connection.author?.user,
+            user == self.identity.user || user == self.identity.founder
+        else { return }
+        if self.state.removal == nil { self.effects.append(.notice(.removed(by: entry.shownName))) }
+        self.setRemoval(ToldRemoval(deviceName: entry.shownName, user: user, time: self.now.wall))
+    }
+
+    /// Whoever sends what only members are sent does not hold this device for removed.
+    mutating func noteMembership(by connection: PeerConnection) {
+        guard let removal = self.state.removal, connection.keys != nil, connection.author?.user == removal.user
+        else { return }
+        self.setRemoval(nil)
+    }
+
+    private mutating func setRemoval(_ removal: ToldRemoval?) {
+        do throws(StoreError) {
+            try self.replica.transaction {
+                (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
+                try transaction.setFact(NodeFact.removal, removal?.encoded)
+                author.state.removal = removal
+            }
+        } catch {
+            self.note(error)
+        }
+    }
+
     /// Notes which circles this user is sent nothing of any more: hidden properties that he was given once show no
     /// longer in the place of what others see, since they would stay what they were, and undos pass what he cannot take
     /// back.
@@ -176,12 +212,16 @@ extension Node where Store: ~Copyable {
 }
 
 extension StoreTransaction {
-    /// The circles that a user has made, that he has given somebody something in, and that this one does not read now.
+    /// The circles that a user has made, that he has given somebody something in, and that this one does not read now;
+    /// the roster if it is in the workspace no more.
     func circlesEnded(for author: ChainAuthor, by judge: Standpoint) -> [EndedCircle] {
         let indices = (0..<UInt32(self.circles.count)).map { CircleIndex(rawValue: $0) }.filter { index in
-            guard self.circles[index].isOwned(by: judge.user), let rights = self.rights.rights(in: index) else {
-                return false
+            guard let rights = self.rights.rights(in: index) else { return false }
+            if self.circles[index] == .roster {
+                let isToSay = judge.user == judge.founder || judge.user == author.user
+                return isToSay && self.scope(of: author, for: judge) == nil
             }
+            guard self.circles[index].isOwned(by: judge.user), author.user != judge.user else { return false }
             return rights.hasGranted(author.user) && !rights.reads(author)
         }
         return indices.prefix(MessageLimits.endedCircleCountMax).map { index in

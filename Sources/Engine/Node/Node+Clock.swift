@@ -162,7 +162,9 @@ extension Node where Store: ~Copyable {
     /// there is no other.
     var isClockBelieved: Bool {
         guard self.now.wall.milliseconds > ClockEvidence.plausibleMilliseconds else { return false }
-        return self.book.entries.isEmpty || self.isClockConfirmed
+        // Who was let in by somebody else is not alone, whom he has not met yet.
+        let isAlone = self.book.entries.isEmpty && self.identity.user == self.identity.founder
+        return isAlone || self.isClockConfirmed
     }
 
     /// Whether the clock of a device that is connected shows the same as ours, and fewer show a later time.

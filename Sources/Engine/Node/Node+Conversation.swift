@@ -83,6 +83,7 @@ extension Node where Store: ~Copyable {
 
     mutating func received(_ message: Message, on connection: PeerConnection) {
         let now = self.now.monotonicMilliseconds
+        if message.isForMembers { self.noteMembership(by: connection) }
         switch message {
         case .member(let introduction) where connection.keys == nil:
             return self.introduced(connection, introduction)
@@ -103,6 +104,7 @@ extension Node where Store: ~Copyable {
                 return self.violation(connection, "too many messages about what has ended")
             }
             if let user = connection.author?.user { self.noteEnded(circles, by: user) }
+            if circles.contains(where: { $0.circle == .roster }) { self.noteRemoval(by: connection) }
         case .parcel(let parcel): return self.take(parcel, on: connection)
         case .parcelTaken(let id): return self.parcelTaken(id, on: connection)
         default: break
@@ -245,7 +247,7 @@ extension Node where Store: ~Copyable {
             }
             if isMember { return true }
             self.counters.refusedConnectionCount += 1
-            self.sayGoodbye(connection)
+            self.turnAway(connection)
         } catch {
             self.note(error)
             self.drop(connection)

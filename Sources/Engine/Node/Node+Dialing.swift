@@ -340,10 +340,19 @@ extension Node where Store: ~Copyable {
             port: port,
             time: self.now.wall
         )
-        let bytes = beacon.signed(SecretBytes(self.membershipKeys[0].array)) {
+        let bytes = beacon.signed(SecretBytes(self.nextBeaconKey().array)) {
             self.cryptography.signature(of: $0, by: self.identity.signingKey)
         }
         self.effects.append(.broadcast(bytes))
+    }
+
+    /// The newest membership key, and each second time one of the older ones in turn: of two who have each removed
+    /// somebody, apart from each other, none knows the newest key of the other.
+    private mutating func nextBeaconKey() -> Bytes32 {
+        let (keys, number) = (self.membershipKeys, self.beaconCount)
+        self.beaconCount &+= 1
+        guard keys.count > 1, number % 2 == 1 else { return keys[0] }
+        return keys[1 + number / 2 % (keys.count - 1)]
     }
 
     mutating func heardBeacon(_ bytes: [UInt8], fromHost host: String) {

@@ -36,6 +36,7 @@ extension Node where Store: ~Copyable {
             isClockConfirmed: self.isClockConfirmed,
             storeFailure: self.storeFailure,
             waitingErasures: view.waitingErasures,
+            removal: self.state.removal,
             traffic: traffic,
             counters: self.counters
         )

@@ -57,7 +57,6 @@ extension Node where Store: ~Copyable {
             self.note(error)
         }
         for (connection, bytes) in outgoing { self.transmit(bytes, on: connection) }
-        // Who is removed from the workspace is told nothing more.
-        for connection in removed { self.sayGoodbye(connection) }
+        for connection in removed { self.turnAway(connection) }
     }
 }

@@ -28,6 +28,8 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
     var parcels = ParcelExchange()
     /// What was said about rights when removals were last said again where they were missing.
     var repeatedAge: RightsAge?
+    /// How many beacons were sent since the start.
+    var beaconCount = 0
     var timers = TimerTable()
     package internal(set) var storeFailure: StoreError?
     var counters = NodeCounters()
@@ -208,6 +210,8 @@ package enum NodeFact {
     static let left = "left-parcels"
     /// The circles that their owners' machines say this user does not read any more.
     static let ended = "ended"
+    /// Who says that this device is removed from the workspace.
+    static let removal = "removal"
     /// Something was erased since the files of the store were last written anew.
     static let erasedBytes = "erased-bytes"
 }

@@ -164,10 +164,12 @@ package struct WriteRequest: Sendable {
 package struct ActionContext: Hashable, Sendable {
     /// The name of the program, in at most `Limits.labelByteCountMax` bytes.
     package var label: String
-    /// The change with which the action began; nil if it begins now, or began on another chain.
-    package var first: Dot?
+    /// The stamp of the change with which the action began; nil if it begins now.
+    package var start: Stamp?
+    /// Whether a change of the same transaction is written.
+    var isInTransaction = false
 
-    package init(label: String = "", first: Dot? = nil) { (self.label, self.first) = (label, first) }
+    package init(label: String = "", start: Stamp? = nil) { (self.label, self.start) = (label, start) }
 }
 
 /// What the driver must do.
@@ -194,6 +196,8 @@ package struct WriteReceipt: Hashable, Sendable {
     /// Objects that the transaction made, in the order of its creations.
     package var created: [ObjectID]
     package var operationCount: Int
+    /// When the action began that the write belongs to; nil if nothing was written for one.
+    package var start: Stamp?
 }
 
 /// Why a write was not done.
@@ -297,6 +301,8 @@ package enum Notice: Hashable, Sendable {
     case storeFailed(StoreError)
     /// Bytes of what was erased are still in the files, which could not be written anew; that is tried again.
     case erasedBytesRemain(reason: String)
+    /// The device with this name says that this one is removed from the workspace.
+    case removed(by: String)
     /// So many erasures of other devices wait for a day, since they are too many.
     case erasuresWait(count: Int)
     /// Something that the next start would need could not be kept in a file.

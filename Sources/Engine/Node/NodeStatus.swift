@@ -26,9 +26,41 @@ package struct NodeStatus: Hashable, Sendable {
     package var storeFailure: StoreError?
     /// Erasures of other devices that wait here.
     package var waitingErasures: [DeviceErasures] = []
+    /// Who says that this device is removed from the workspace; nil if nobody does.
+    package var removal: ToldRemoval?
     /// Counters over all connections since the start.
     package var traffic = Traffic()
     package var counters = NodeCounters()
+}
+
+/// What a device is told that was removed from the workspace: no peer sends it anything any more, the statement that
+/// removed it included.
+package struct ToldRemoval: Hashable, Sendable {
+    /// The machine that says so, and whose it is: of the same user, or of the founder.
+    package var deviceName: String
+    package var user: UserID
+    /// When it was heard.
+    package var time: WallTime
+
+    init(deviceName: String, user: UserID, time: WallTime) {
+        (self.deviceName, self.user, self.time) = (deviceName, user, time)
+    }
+
+    init(decoding bytes: [UInt8]) throws(WireError) {
+        var reader = ByteReader(bytes)
+        self.user = UserID(bytes: try reader.bytes32())
+        self.time = WallTime(milliseconds: try reader.varint())
+        self.deviceName = try reader.text(atMost: Limits.nameByteCountMax)
+        try reader.finish()
+    }
+
+    var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes += self.user.bytes.array
+        bytes.appendVarint(self.time.milliseconds)
+        bytes.appendPrefixed(self.deviceName)
+        return bytes
+    }
 }
 
 /// Another device of the workspace.

@@ -123,7 +123,9 @@ final class PeerConnection {
         self.session.scope = scope ?? .nothing
         self.isMember = scope != nil
         self.readsAll = scope?.contains(allOf: transaction.circles) ?? false
-        if author.user != judge.user { self.ended = transaction.circlesEnded(for: author, by: judge) }
+        if author.user != judge.user || scope == nil {
+            self.ended = transaction.circlesEnded(for: author, by: judge)
+        }
         return self.isMember
     }
 

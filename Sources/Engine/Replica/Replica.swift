@@ -54,6 +54,8 @@ struct ReplicaState {
     var missesContent = false
     /// The circles that their owners' machines say this user does not read any more.
     var ended: [Circle: [ReplicaID: UInt64]] = [:]
+    /// Who says that this device is removed from the workspace; nil if nobody does.
+    var removal: ToldRemoval?
     /// Whether something may have been left behind in another circle since it was looked for.
     var mayHaveLeft = false
     /// Rises with each transaction.

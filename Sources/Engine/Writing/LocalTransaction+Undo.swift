@@ -38,42 +38,105 @@ extension LocalTransaction {
                 let history = History(try local.store.view(of: branch))
                 let last = try local.store.lastChange(for: rest.author, on: branch, in: history)
                 guard let last, let undo = try local.store.undo(at: last) else { return false }
-                return undo.target == rest.former
+                return rest.formers.contains(undo.target)
             }
             return isLast ? try local.perform(rest) : nil
         }
     }
 
+    /// Takes the last change of an action back, and those before it in other circles: what one transaction had written
+    /// in several circles comes back in one.
     private mutating func perform(_ rest: UndoRest) throws(WriteRefusal) -> UndoneStep? {
         var rest = rest
-        guard let piece = rest.found.pieces.first else { return nil }
-        let own = UndoScope(device: self.device, label: self.action.label)
-        let next = rest.found.pieces.count > 1 ? rest.found.first : rest.found.next
-        var reversal = try WriteRefusal.from { () throws(StoreError) -> Reversal in
-            let undo = Undo(
-                target: try Reversal.named(piece.change, in: &self.store),
-                isRedo: rest.isRedo,
-                scope: rest.author.scope == own ? nil : rest.author.scope,
-                merge: try piece.merge.map { point throws(StoreError) in try Reversal.named(point, in: &self.store) },
-                next: try next.map { point throws(StoreError) in try Reversal.named(point, in: &self.store) }
-            )
-            return try Reversal(of: piece, undo, by: rest.author.user, on: self.branch, in: &self.store)
+        guard !rest.found.pieces.isEmpty else { return nil }
+        var parts: [Part] = []
+        var circles: Set<CircleIndex> = []
+        while let piece = rest.found.pieces.first, parts.last?.piece.isPart ?? true {
+            let circle = self.store.progress(of: piece.subject.change.segment).circle
+            guard circles.insert(circle).inserted else { break }
+            rest.found.pieces.removeFirst()
+            parts.append(try self.part(piece, of: rest, in: circle))
         }
-        // It is reversed in its own circle, whatever shows there.
-        var state = self.state
-        if self.store.circles.count > 1 {
-            let circle = self.store.progress(of: piece.change.segment).circle
-            self.plan.only = self.store.circles[circle]
-            let branch = self.branch
-            state = try WriteRefusal.from { () throws(StoreError) in
-                try Self.state(of: circle, on: branch, in: self.store)
+        for number in parts.indices {
+            try parts[number].decide(in: &self.store)
+        }
+        var isSettled = parts.count == 1
+        while !isSettled {
+            isSettled = true
+            for number in parts.indices {
+                for other in parts.indices where other != number {
+                    let model = parts[other].reversal
+                    if try parts[number].leave(likewise: model, in: &self.store) { isSettled = false }
+                }
             }
         }
-        let report = try reversal.perform(on: &self.plan, in: &state, &self.store)
-        self.plan.only = nil
-        rest.found.pieces.removeFirst()
-        rest.former = piece.change
-        return UndoneStep(report: report, rest: rest.found.pieces.isEmpty ? nil : rest)
+        var reports: [UndoReport] = []
+        for number in parts.indices {
+            reports.append(try parts[number].perform(in: &self.store))
+            self.plan.add(parts[number].plan)
+        }
+        // What goes does after what comes.
+        for part in parts where part.reversal.isDeleting { self.plan.left.insert(self.store.circles[part.circle]) }
+        rest.formers = Set(parts.map(\.piece.subject.change))
+        return UndoneStep(reports: reports, rest: rest.found.pieces.isEmpty ? nil : rest)
+    }
+
+    /// A change that is taken back in its circle, whatever shows there.
+    private struct Part {
+        let piece: UndoPiece
+        let circle: CircleIndex
+        var reversal: Reversal
+        var state: any CircleReading
+        /// What it writes.
+        var plan: TransactionPlan
+
+        mutating func decide(in store: inout some StoreTransaction) throws(WriteRefusal) {
+            try self.reversal.decide(in: &self.state, &store)
+        }
+
+        mutating func leave(
+            likewise other: Reversal,
+            in store: inout some StoreTransaction
+        ) throws(WriteRefusal) -> Bool {
+            try self.reversal.leave(likewise: other, in: &self.state, &store)
+        }
+
+        mutating func perform(in store: inout some StoreTransaction) throws(WriteRefusal) -> UndoReport {
+            try self.reversal.perform(on: &self.plan, in: &self.state, &store)
+        }
+    }
+
+    /// `rest`: what is left of the action after it.
+    private mutating func part(
+        _ piece: UndoPiece,
+        of rest: UndoRest,
+        in circle: CircleIndex
+    ) throws(WriteRefusal) -> Part {
+        let own = UndoScope(device: self.device, label: self.action.label)
+        let (subject, branch, isAlone) = (piece.subject, self.branch, self.store.circles.count == 1)
+        let next = try WriteRefusal.from { () throws(StoreError) -> SegmentPoint? in
+            // As long as something of the action is left in the circle, that is next.
+            let left = rest.found.pieces.map(\.first).filter { self.store.progress(of: $0.segment).circle == circle }
+            return try self.store.last(of: left) ?? rest.found.nexts[circle]
+        }
+        return try WriteRefusal.from { () throws(StoreError) -> Part in
+            let undo = Undo(
+                target: try Reversal.named(subject.change, in: &self.store),
+                isRedo: rest.isRedo,
+                scope: rest.author.scope == own ? nil : rest.author.scope,
+                merge: try subject.merge.map { point throws(StoreError) in try Reversal.named(point, in: &self.store) },
+                next: try next.map { point throws(StoreError) in try Reversal.named(point, in: &self.store) }
+            )
+            var plan = self.plan
+            if !isAlone { plan.only = self.store.circles[circle] }
+            return Part(
+                piece: piece,
+                circle: circle,
+                reversal: try Reversal(of: subject, undo, by: rest.author.user, on: branch, in: &self.store),
+                state: isAlone ? self.state : try Self.state(of: circle, on: branch, in: self.store),
+                plan: plan
+            )
+        }
     }
 }
 
@@ -95,7 +158,7 @@ package struct UndoRest: Sendable {
     fileprivate let isRedo: Bool
     fileprivate var found: NextUndo
     /// What was taken back, or done again, last.
-    fileprivate var former: SegmentPoint?
+    fileprivate var formers: Set<SegmentPoint> = []
 
     fileprivate init(author: UndoAuthor, isRedo: Bool, found: NextUndo) {
         (self.author, self.isRedo, self.found) = (author, isRedo, found)
@@ -105,8 +168,9 @@ package struct UndoRest: Sendable {
     package var changeCount: Int { self.found.pieces.count }
 }
 
-/// What one change of an undo or redo did, and what is left of the action; nil if that was the last.
+/// What one transaction of an undo or redo did, and what is left of the action; nil if that was the last.
 package struct UndoneStep: Sendable {
-    package var report: UndoReport
+    /// Of each circle that it is about, what it did there.
+    package var reports: [UndoReport]
     package var rest: UndoRest?
 }

@@ -8,18 +8,18 @@ internal import CRDTCore
 /// the former comes back. Everything else was edited since, stays, and is named. So a redo right after an undo leads
 /// back, whatever there was, and nothing depends on what else is taken back.
 struct Reversal {
-    private let piece: UndoSubject
-    private let undo: Undo
+    let piece: UndoSubject
+    let undo: Undo
     /// The circle that it is about.
-    private let circle: CircleIndex
+    let circle: CircleIndex
     /// What is reversed.
-    private let edits: [Edit]
+    let edits: [Edit]
     /// What counts on the timeline that is written to.
-    private var now: History
+    var now: History
     /// What was there before the change, or before the merge that had brought it, and what was there then.
-    private var before: History
-    private var after: History
-    private var words: UndoWords
+    var before: History
+    var after: History
+    var words: UndoWords
     private var report: UndoReport
     /// Objects that come and go as a whole.
     private var revived: [ObjectID] = []
@@ -31,6 +31,10 @@ struct Reversal {
     private var hidden: Set<ObjectID> = []
     /// Objects about whose life the change was, and that are left to somebody else.
     private var left: Set<ObjectID> = []
+    /// Objects that the change made live, or no more.
+    private var concerned: Set<ObjectID> = []
+    /// Objects that had gone over to another circle, and stay there with all that they are.
+    private var staying: Set<ObjectID> = []
     /// What the report names already.
     private var named: Set<KeptPart> = []
 
@@ -86,7 +90,7 @@ struct Reversal {
     }
 
     /// The edits of a change that are about objects.
-    private static func edits(
+    static func edits(
         of point: SegmentPoint,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> [Edit] {
@@ -102,15 +106,61 @@ struct Reversal {
         return edits
     }
 
+    /// Decides which objects come and go.
+    mutating func decide(
+        in state: inout some CircleReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        // What lies beside others keeps nothing alive, and has values alone.
+        guard !store.circles[self.circle].isBeside else { return }
+        try self.decideLives(in: &store)
+        try self.spare(in: &state, &store)
+    }
+
+    private mutating func spare(
+        in state: inout some CircleReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        try self.spareFullFolders(in: &state, &store)
+        try self.spareOrphans(in: &state, &store)
+    }
+
+    /// Leaves objects as they are that the part of the action in another circle leaves: what had gone over from one
+    /// circle to another goes back as a whole, or stays.
+    ///
+    /// - Returns: whether there are any that it had not left.
+    mutating func leave(
+        likewise other: Reversal,
+        in state: inout some CircleReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        let spared = other.report.kept.filter {
+            $0.part == .object && other.concerned.contains($0.object) && self.concerned.contains($0.object)
+        }
+        self.staying.formUnion(spared.map(\.object))
+        let coming = Set(self.revived + self.deleted)
+        let found = spared.filter { coming.contains($0.object) }
+        guard !found.isEmpty else { return false }
+        let objects = Set(found.map(\.object))
+        self.revived.removeAll { objects.contains($0) }
+        self.deleted.removeAll { objects.contains($0) }
+        self.going.subtract(objects)
+        self.left.formUnion(objects)
+        for kept in found { self.keep(kept.object, .object, kept.reason, kept.author) }
+        try self.spare(in: &state, &store)
+        return true
+    }
+
+    /// Whether any object goes.
+    var isDeleting: Bool { !self.deleted.isEmpty }
+
+    /// Writes the edits into a transaction that has no others.
     mutating func perform(
         on plan: inout TransactionPlan,
         in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) -> UndoReport {
         try plan.note(self.undo)
-        try self.decideLives(in: &store)
-        try self.spareFullFolders(in: &state, &store)
-        try self.spareOrphans(in: &state, &store)
         for object in self.revived {
             let creation = try WriteRefusal.from { () throws(StoreError) in try Self.kind(of: object, in: &state) }
             let edit = Edit.create(object, type: creation.type, kind: creation.kind)
@@ -129,7 +179,7 @@ struct Reversal {
     }
 
     /// Whether the change has room for an edit; if it has none, that part of the object is named and left as it is.
-    private mutating func finds(
+    mutating func finds(
         room edit: Edit,
         of part: UndoReport.Part,
         on object: ObjectID,
@@ -149,9 +199,14 @@ struct Reversal {
             let life = try WriteRefusal.from { () throws(StoreError) in try self.life(of: object, in: &store) }
             switch life {
             case .stays: break
-            case .comes: self.revived.append(object)
-            case .goes: self.deleted.append(object)
+            case .comes:
+                self.concerned.insert(object)
+                self.revived.append(object)
+            case .goes:
+                self.concerned.insert(object)
+                self.deleted.append(object)
             case .isKept(let reason, let author):
+                self.concerned.insert(object)
                 self.left.insert(object)
                 self.keep(object, .object, reason, author)
             }
@@ -187,13 +242,13 @@ struct Reversal {
         return .goes
     }
 
-    private enum Moment {
+    enum Moment {
         case before
         case after
     }
 
     /// Whether an object lived; what was dropped is taken for a touch.
-    private mutating func isAlive(
+    mutating func isAlive(
         _ object: ObjectIndex,
         _ moment: Moment,
         in store: inout some StoreTransaction
@@ -354,7 +409,7 @@ struct Reversal {
 
     /// Whether an object that is gone was so before, be it that something below it kept it in sight, and no edit of it
     /// since stands; or the same merge had brought its deletion, and it comes with another part of that.
-    private mutating func isAsBefore(
+    mutating func isAsBefore(
         _ object: ObjectIndex,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
@@ -399,12 +454,13 @@ struct Reversal {
     ///
     /// Whoever takes that back finds it as it should be. The undo itself deletes what does not live, after the edits,
     /// which would bring it back; also where something below it keeps it in sight.
-    private mutating func takesEdits(
+    mutating func takesEdits(
         _ object: ObjectID,
         on plan: TransactionPlan,
         in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) -> Bool {
+        if self.staying.contains(object) { return false }
         if self.going.contains(object) || self.gone.contains(object) { return true }
         let isAlive = try WriteRefusal.from { () throws(StoreError) in
             try self.now.isAlive(try store.objectIndex(of: object, in: self.circle), in: &store)
@@ -448,7 +504,7 @@ struct Reversal {
         }
     }
 
-    private enum Found {
+    enum Found {
         case nothing
         case edited(SegmentIndex)
         case unknown
@@ -469,7 +525,7 @@ struct Reversal {
     }
 
     /// What a property should be.
-    private mutating func found(
+    mutating func found(
         _ name: String,
         of object: ObjectID,
         in store: inout some StoreTransaction
@@ -491,7 +547,7 @@ struct Reversal {
     }
 
     /// Whether a property shows a write still, or an undo or redo has put there again what that says.
-    private func isStill(
+    func isStill(
         _ write: WriteReference,
         _ current: WriteReference,
         in store: inout some StoreTransaction
@@ -523,154 +579,9 @@ struct Reversal {
         return former
     }
 
-    // MARK: - Places
-
-    /// The objects that the change moved.
-    ///
-    /// The last is the first to go back, so that none is put below itself on the way.
-    private var moved: [ObjectID] {
-        var (found, seen): ([ObjectID], Set<ObjectID>) = ([], [])
-        for case .move(let object, _) in self.edits.reversed() where seen.insert(object).inserted {
-            found.append(object)
-        }
-        return found
-    }
-
-    private mutating func restorePlace(
-        of object: ObjectID,
-        on plan: inout TransactionPlan,
-        in state: inout some CircleReading,
-        _ store: inout some StoreTransaction
-    ) throws(WriteRefusal) {
-        guard try self.takesEdits(object, on: plan, in: &state, &store) else { return }
-        switch try WriteRefusal.from({ () throws(StoreError) in try self.found(object, in: &store) }) {
-        case .nothing: break
-        case .edited(let segment): self.keep(object, .place, .edited, store.segment(segment).introduction)
-        case .place(let move): try self.put(object, where: move, on: &plan, in: &state, &store)
-        }
-    }
-
-    private enum FoundPlace {
-        case nothing
-        case edited(SegmentIndex)
-        case place(MoveRecord?)
-    }
-
-    /// Where an object should stand; as `found` of a property.
-    private mutating func found(
-        _ object: ObjectID,
-        in store: inout some StoreTransaction
-    ) throws(StoreError) -> FoundPlace {
-        let index = try store.objectIndex(of: object, in: self.circle)
-        let moves = try self.now.moves(of: index, in: &store).filter(\.isEffective)
-        let current = moves.max { WriteOrder.precedes($0.write, $1.write, store) }
-        let former = try self.before.lastMove(of: index, in: &store)
-        guard let current, let left = try self.after.lastMove(of: index, in: &store), left.write != former?.write
-        else { return .nothing }
-        guard try self.isStill(left, current, in: &store) else {
-            if let former, try self.isStill(former, current, in: &store) { return .nothing }
-            return .edited(current.write.segment)
-        }
-        var place = former
-        for move in moves where !self.undo.isRedo && !self.after.view.counts(move.write) {
-            guard WriteOrder.precedes(move.write, left.write, store) else { continue }
-            if let place, WriteOrder.precedes(move.write, place.write, store) { continue }
-            if try self.words.stands(move.write.point, in: &store) { place = move }
-        }
-        // What was nowhere before has no place to go back to, whoever keeps it in sight.
-        if place == nil, try !self.isAlive(index, .before, in: &store) { return .nothing }
-        return .place(place)
-    }
-
-    /// Puts back what the merge has displaced and not moved: its own last move would close a cycle with what that had
-    /// brought, and has no effect.
-    ///
-    /// What cannot go back yet does with another change of the merge. All of it stands above what was moved.
-    /// - Complexity: O(*d*) in all that is above, beside the moves of each.
-    private mutating func restoreDisplaced(
-        on plan: inout TransactionPlan,
-        in state: inout some CircleReading,
-        _ store: inout some StoreTransaction
-    ) throws(WriteRefusal) {
-        guard self.piece.merge != nil else { return }
-        var seen = Set(self.moved)
-        for object in self.moved {
-            var next = try WriteRefusal.from { () throws(StoreError) in try self.above(object, in: &store) }
-            while let above = next, seen.insert(above).inserted {
-                next = try WriteRefusal.from { () throws(StoreError) in try self.above(above, in: &store) }
-                let found = try WriteRefusal.from { () throws(StoreError) -> FoundPlace in
-                    let index = try store.objectIndex(of: above, in: self.circle)
-                    let left = try self.after.lastMove(of: index, in: &store)
-                    let isMoved = left.map { !self.before.view.counts($0.write) } ?? false
-                    return isMoved ? .nothing : try self.found(above, in: &store)
-                }
-                guard case .place(let move) = found, try plan.isVisible(above, in: &state) else { continue }
-                let place = try Self.place(of: move, in: &store)
-                if let parent = place.parent, try !plan.isVisible(parent, in: &state) { continue }
-                guard try !plan.wouldCloseCycle(above, under: place.parent, in: &state),
-                    try self.takesEdits(above, on: plan, in: &state, &store),
-                    self.finds(room: .move(above, place), of: .place, on: above, in: plan)
-                else { continue }
-                try plan.put(above, under: place.parent, at: place.position)
-            }
-        }
-    }
-
-    /// What an object stood in that the merge had left.
-    private mutating func above(
-        _ object: ObjectID,
-        in store: inout some StoreTransaction
-    ) throws(StoreError) -> ObjectID? {
-        let parent = try self.after.place(of: try store.objectIndex(of: object, in: self.circle), in: &store).parent
-        return try parent.map { parent throws(StoreError) in try store.object(parent).id }
-    }
-
-    private func isStill(
-        _ move: MoveRecord,
-        _ current: MoveRecord,
-        in store: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        if current.write.point == move.write.point, current.write.index == move.write.index { return true }
-        guard try self.words.isWord(current.write.point, in: &store) else { return false }
-        return current.parent == move.parent && current.position == move.position
-    }
-
-    /// Where a move has put something; nil for where it was made.
-    private static func place(
-        of move: MoveRecord?,
-        in store: inout some StoreTransaction
-    ) throws(WriteRefusal) -> Place {
-        try WriteRefusal.from { () throws(StoreError) -> Place in
-            let parent = try move?.parent.map { above throws(StoreError) in try store.object(above).id }
-            return Place(parent: parent, position: move?.position ?? .initial)
-        }
-    }
-
-    /// Puts an object where a move has put it; nil for where it was made.
-    private mutating func put(
-        _ object: ObjectID,
-        where move: MoveRecord?,
-        on plan: inout TransactionPlan,
-        in state: inout some CircleReading,
-        _ store: inout some StoreTransaction
-    ) throws(WriteRefusal) {
-        let wanted = try Self.place(of: move, in: &store)
-        if let parent = wanted.parent, try !plan.isVisible(parent, in: &state) {
-            let isAsBefore = try WriteRefusal.from { () throws(StoreError) in
-                try self.isAsBefore(try store.objectIndex(of: parent, in: self.circle), in: &store)
-            }
-            guard isAsBefore else { return self.keep(object, .place, .parentGone, nil) }
-        }
-        if try plan.wouldCloseCycle(object, under: wanted.parent, in: &state) {
-            return self.keep(object, .place, .parentGone, nil)
-        }
-        guard self.finds(room: .move(object, wanted), of: .place, on: object, in: plan) else { return }
-        try plan.put(object, under: wanted.parent, at: wanted.position)
-    }
-
     // MARK: - What stays
 
-    private mutating func keep(
+    mutating func keep(
         _ object: ObjectID,
         _ part: UndoReport.Part,
         _ reason: UndoReport.Reason,
@@ -683,7 +594,7 @@ struct Reversal {
     }
 
     /// Leaves an object, and names the author of its last edit.
-    private mutating func keep(
+    mutating func keep(
         _ object: ObjectID,
         _ reason: UndoReport.Reason,
         in store: inout some StoreTransaction

@@ -504,6 +504,15 @@ struct TransactionPlan {
         self.edits.append(edit)
     }
 
+    /// Adds the edits of a plan of one circle, which are a change by themselves that is within all limits.
+    mutating func add(_ other: TransactionPlan) {
+        for edit in other.edits {
+            if let circle = other.only { self.circles[self.edits.count] = circle }
+            self.byteCount += edit.byteCount
+            self.edits.append(edit)
+        }
+    }
+
     private var byteCountMax: Int { self.isUndo ? Limits.undoByteCountMax : Limits.transactionByteCountMax }
 
     private var operationCountMax: Int {

@@ -88,7 +88,7 @@ package struct StoredOperation: SparseAnswer {
     package var parent: String?
     package var base: PointsAnswer?
     package var device: String?
-    package var distance: Int?
+    package var start: String?
     package var changes: Stretch?
 
     /// Changes that a restamp, an undo or a redo is about.
@@ -131,7 +131,7 @@ package struct StoredOperation: SparseAnswer {
                 )
             }
         case .action(let statement):
-            (self.kind, self.name, self.distance) = ("action", statement.label, Int(clamping: statement.distance))
+            (self.kind, self.name, self.start) = ("action", statement.label, statement.start.map(StampText.of))
         case .rights(let statement):
             self.kind =
                 switch statement {

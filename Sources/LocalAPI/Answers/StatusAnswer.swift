@@ -27,6 +27,8 @@ package struct StatusAnswer: Answer {
     package var branchesKept: [BranchAnswer]
     package var waitingErasures: [WaitingErasuresAnswer]
     package var clock: Clock
+    /// What another machine says of this one's removal from the workspace; nil if nothing.
+    package var removed: String?
     package var storeFailure: String?
     package var storeAdvice: String?
     /// The databases as they were when their logs were found damaged, until somebody takes the files away.
@@ -62,6 +64,7 @@ package struct StatusAnswer: Answer {
         self.waitingErasures = node.waitingErasures.map { WaitingErasuresAnswer($0) }
         let setBackFrom = node.clockSetBackFrom.map { Int64(clamping: $0.milliseconds) }
         self.clock = Clock(setBackFromMs: setBackFrom, confirmed: node.isClockConfirmed)
+        self.removed = node.removal.map { RemovalSentence.told(by: $0.deviceName) }
         let failure = node.storeFailure.map { PeerdError($0) }
         (self.storeFailure, self.storeAdvice) = (failure?.message, failure?.advice)
         self.damagedCopies = damagedCopies
@@ -112,6 +115,17 @@ extension PointsAnswer {
                 return NamedValues<Int>(Dictionary(members) { first, _ in first })
             }
         )
+    }
+}
+
+/// What a machine is told that was removed, in words.
+package enum RemovalSentence {
+    /// `device`: the machine that says so.
+    package static func told(by device: String) -> String {
+        """
+        \(device) says that this machine was removed from the workspace: it is sent nothing any more, and what is \
+        written here stays here.
+        """
     }
 }
 

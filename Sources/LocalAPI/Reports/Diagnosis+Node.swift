@@ -26,6 +26,14 @@ extension Diagnosis {
                 "make room or check the disk; peerd retries by itself"
             )
         }
+        if let removal = node.removal {
+            self.add(
+                .problem,
+                "removed",
+                RemovalSentence.told(by: removal.deviceName),
+                "ask whoever removed it; \"peerd export\" writes down what is here"
+            )
+        }
         for wait in node.waits {
             let advice =
                 switch wait.reason {

@@ -344,7 +344,7 @@ package actor NodeDriver {
         let running = RunningAction.current
         let context = running?.context(on: branch) ?? ActionContext()
         let answer = await self.answerOnceUnlocked { id in self.inbox.post(request(id, context)) }
-        if case .success(let receipt) = answer { running?.note(receipt.dot, on: branch) }
+        if case .success(let receipt) = answer { running?.note(receipt, on: branch) }
         return answer
     }
 

@@ -125,15 +125,20 @@ public struct UndoneAction: Hashable, Sendable {
 
     private static let namedCountMax = 1000
 
-    fileprivate init(_ report: UndoReport) {
+    fileprivate init(_ step: UndoneStep) {
+        let report = step.reports[0]
         self.moment = Moment(.changes([report.change]))
         self.date = Date(milliseconds: report.stamp.milliseconds)
         (self.author, self.program, self.isMerge) = (report.deviceName, report.label, report.isMerged)
     }
 
-    /// Adds what one change has taken back, or done again.
-    fileprivate mutating func add(_ report: UndoReport, readBy device: DeviceID) {
+    /// Adds what one transaction has taken back, or done again.
+    fileprivate mutating func add(_ step: UndoneStep, readBy device: DeviceID) {
         self.transactionCount += 1
+        for report in step.reports { self.add(report, readBy: device) }
+    }
+
+    private mutating func add(_ report: UndoReport, readBy device: DeviceID) {
         self.hasEffect = self.hasEffect || report.hasEffect
         self.editCount += report.edits.count
         for edit in report.edits.prefix(Self.namedCountMax - self.edits.count) {
@@ -338,8 +343,8 @@ extension Workspace {
         on branch: BranchID?,
         _ progress: (_ doneCount: Int, _ leftCount: Int) -> Void
     ) async throws -> UndoneAction {
-        var (undone, step) = (UndoneAction(first.report), first)
-        undone.add(step.report, readBy: self.identity.device)
+        var (undone, step) = (UndoneAction(first), first)
+        undone.add(step, readBy: self.identity.device)
         while let rest = step.rest {
             try Task.checkCancellation()
             progress(undone.transactionCount, rest.changeCount)
@@ -349,7 +354,7 @@ extension Workspace {
                 break
             }
             step = next
-            undone.add(step.report, readBy: self.identity.device)
+            undone.add(step, readBy: self.identity.device)
         }
         return undone
     }

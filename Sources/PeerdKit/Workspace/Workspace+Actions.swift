@@ -46,8 +46,8 @@ package final class RunningAction: Sendable {
     @TaskLocal package static var current: RunningAction?
 
     package let program: String
-    /// The change with which it began on each timeline.
-    private let firsts = NIOLockedValueBox<[BranchID?: Dot]>([:])
+    /// The stamp of the change with which it began on each timeline.
+    private let starts = NIOLockedValueBox<[BranchID?: Stamp]>([:])
 
     package init(_ program: String) { self.program = program }
 
@@ -60,15 +60,13 @@ package final class RunningAction: Sendable {
 
     /// What the next transaction on a timeline belongs to.
     func context(on branch: BranchID?) -> ActionContext {
-        ActionContext(label: self.program, first: self.firsts.withLockedValue { $0[branch] })
+        ActionContext(label: self.program, start: self.starts.withLockedValue { $0[branch] })
     }
 
     /// Takes note of a transaction that was written.
-    func note(_ dot: Dot?, on branch: BranchID?) {
-        guard let dot else { return }
-        self.firsts.withLockedValue { firsts in
-            // Another replica writes there now: the action has begun anew.
-            if firsts[branch]?.replica != dot.replica { firsts[branch] = dot }
-        }
+    func note(_ receipt: WriteReceipt, on branch: BranchID?) {
+        guard let start = receipt.start else { return }
+        // Of two that began it at once, the first one that was written.
+        self.starts.withLockedValue { $0[branch] = min($0[branch] ?? start, start) }
     }
 }

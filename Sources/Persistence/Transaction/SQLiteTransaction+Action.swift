@@ -2,7 +2,8 @@ package import CRDTCore
 
 extension SQLiteTransaction {
     package func addAction(_ record: ActionRecord) throws(StoreError) {
-        try self.statements[.insertAction].run(record.point, record.label, record.firstSequence)
+        try self.statements[.insertAction]
+            .run(record.point, record.label, record.firstSequence, record.start, record.isPart)
     }
 
     package func lastAction(on segment: SegmentIndex, upTo sequence: UInt64) throws(StoreError) -> ActionRecord? {
@@ -23,6 +24,12 @@ extension SQLiteTransaction {
         try self.statements[.firstAction].first(segment, sequence) { row throws(StoreError) in try self.action(row) }
     }
 
+    package func firstAction(on segment: SegmentIndex, startedAt start: Stamp) throws(StoreError) -> ActionRecord? {
+        try self.statements[.firstActionOfStart].first(segment, start) { row throws(StoreError) in
+            try self.action(row)
+        }
+    }
+
     package func lastPiece(of first: SegmentPoint, before sequence: UInt64) throws(StoreError) -> SegmentPoint? {
         try self.statements[.lastPiece].first(first, sequence) { row throws(StoreError) in try self.point(row, at: 0) }
     }
@@ -33,6 +40,13 @@ extension SQLiteTransaction {
         guard (self.progress(of: point.segment).firstSequence...point.sequence).contains(first) else {
             throw .damaged("a row of the database names an action that cannot be")
         }
-        return ActionRecord(point: point, label: row.text(2), firstSequence: first)
+        let start = row.isNull(4) ? nil : Stamp(rawValue: row.bits(4))
+        return ActionRecord(
+            point: point,
+            label: row.text(2),
+            firstSequence: first,
+            start: start,
+            isPart: row.bits(5) != 0
+        )
     }
 }

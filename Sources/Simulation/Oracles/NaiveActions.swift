@@ -8,7 +8,7 @@ struct NaiveActions {
     private let log: NaiveHistory
     private let verdicts: NaiveHistory.Verdicts
     private let branch: BranchID?
-    /// The device's changes on the timeline in their order; nil if one had not seen the one before.
+    /// The device's changes on the timeline in their order; nil if one had not seen the one before in its circle.
     private let own: [Int]?
     private var isUndone: [Subject: Bool] = [:]
     /// By the numbers of changes that take something back or do it again: what that is, and whether they are redos.
@@ -25,7 +25,14 @@ struct NaiveActions {
     /// A change that is taken back or done again, and the one that is to be taken back for that.
     typealias Next = (change: Int, target: Int)
 
-    init(_ log: NaiveHistory, _ verdicts: NaiveHistory.Verdicts, of device: DeviceID, on branch: BranchID?) {
+    /// `closed`: circles of which nothing is taken back.
+    init(
+        _ log: NaiveHistory,
+        _ verdicts: NaiveHistory.Verdicts,
+        of device: DeviceID,
+        on branch: BranchID?,
+        besides closed: Set<Circle>
+    ) {
         (self.log, self.verdicts, self.branch) = (log, verdicts, branch)
         let sorted = verdicts.stamps.sorted { left, right in
             let (mine, theirs) = (log.changes[left.key], log.changes[right.key])
@@ -35,9 +42,13 @@ struct NaiveActions {
         var base: Set<Int> = []
         if let branch { base = log.closure(of: log.base(of: branch).filter { verdicts.stamps[$0] != nil }, verdicts) }
         let counted = log.closure(of: sorted.filter { log.branch(of: $0) == branch } + base, verdicts)
-        var own: [Int]? = []
+        var (own, lasts): ([Int]?, [Circle: Int]) = ([], [:])
         for number in sorted where log.device(of: number) == device && log.branch(of: number) == branch {
-            if let last = own?.last, verdicts.contexts[number]?.contains(last) != true { own = nil }
+            let circle = log.circle(of: number)
+            if closed.contains(circle) { continue }
+            if let last = lasts.updateValue(number, forKey: circle), verdicts.contexts[number]?.contains(last) != true {
+                own = nil
+            }
             own?.append(number)
         }
         self.own = own
@@ -60,9 +71,9 @@ struct NaiveActions {
     /// What is taken back next, or done again next; nil twice if there is nothing, and once if it is not known.
     func next(isRedo: Bool, by label: String) -> Next?? {
         guard let own = self.own, !self.crosses else { return nil }
-        let firsts = own.filter { self.first(of: $0) == $0 && self.label(of: $0) == label }
-        for first in firsts.reversed() {
-            let pieces = own.filter { self.first(of: $0) == first }
+        let starts = own.map { self.start(of: $0, among: own) }
+        for first in own.reversed() where self.label(of: first) == label {
+            let pieces = zip(own, starts).filter { $0.1 == first }.map(\.0)
             let edits = pieces.flatMap { self.edits(by: $0) }
             if isRedo {
                 if !edits.isEmpty { return .some(nil) }
@@ -80,6 +91,19 @@ struct NaiveActions {
         return .some(nil)
     }
 
+    /// The change with which the action of a change began, on whatever chain of its device.
+    private func start(of number: Int, among own: [Int]) -> Int {
+        let first = self.first(of: number)
+        guard case .action(let statement)? = self.log.changes[first].edits.last, let start = statement.start else {
+            return first
+        }
+        let found = own.prefix { $0 != first }.first { other in
+            self.log.changes[other].stamp == start && self.log.path(to: other)[0] != self.log.path(to: first)[0]
+                && self.first(of: other) == other && self.label(of: other) == statement.label
+        }
+        return found ?? first
+    }
+
     /// Of a change that takes something back, that: a report names edits.
     private func shown(_ change: Int) -> Int { self.words[change]?.subject.change ?? change }
 
@@ -91,17 +115,23 @@ struct NaiveActions {
         return ""
     }
 
-    /// The change with which the action of a change began.
+    /// The change with which the action of a change began, on its own chain.
     private func first(of number: Int) -> Int {
-        guard case .action(let statement)? = self.log.changes[number].edits.last, statement.distance > 0 else {
+        guard case .action(let statement)? = self.log.changes[number].edits.last, let start = statement.start else {
             return number
         }
-        let path = self.log.path(to: number)
-        guard statement.distance < path.count else { return number }
-        let first = path[path.count - 1 - Int(statement.distance)]
+        let before = self.log.path(to: number).filter { $0 != number }
+        let named = before.first { earlier in
+            guard case .action(let other)? = self.log.changes[earlier].edits.last else { return false }
+            return other.start == start
+        }
+        let began = before.first { self.log.changes[$0].stamp == start }
+        guard let first = named.map({ self.first(of: $0) }) ?? began, self.first(of: first) == first,
+            self.label(of: first) == statement.label
+        else { return number }
         if case .undo? = self.log.changes[number].edits.first { return first }
         // An undo ends the actions that it could have taken back.
-        let isEnded = path.suffix(Int(statement.distance)).dropLast().contains { between in
+        let isEnded = before.drop { $0 != first }.dropFirst().contains { between in
             guard self.words[between] != nil, case .undo(let undo)? = self.log.changes[between].edits.first else {
                 return false
             }

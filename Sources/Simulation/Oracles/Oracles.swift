@@ -84,6 +84,8 @@ struct MachineState: Hashable {
     var fingerprint: StateFingerprint
     /// What the program itself compares.
     var digest: [UInt64]
+    /// The circles of which it is sent nothing any more, as it was told beside the log: what shows depends on that.
+    var closed: Set<Circle>
 }
 
 /// What was read of a store, for as long as nothing is written there.
@@ -173,6 +175,7 @@ extension World {
             guard let state = self.inspect(machine) else { continue }
             let twin = states.first {
                 $0.state.frontier == state.frontier && $0.machine.user == machine.user
+                    && $0.state.closed == state.closed
             }
             if let twin, twin.state != state {
                 let difference = ModelWords.firstDifference(twin.machine.export ?? [], machine.export ?? [])
@@ -238,6 +241,8 @@ extension World {
             var digest = SettledDigest()
             _ = try digest.step(upTo: .max, in: &transaction, cryptography)
             found.digest = digest.sums
+            let circles = transaction.circles
+            found.closed = Set(circles.closed.map { circles[$0] })
             return found
         }
         guard let found else { return nil }
@@ -252,7 +257,7 @@ extension World {
         if let kept = machine.node?.settledSums, kept != found.digest {
             self.record.find(.divergence, "machine \(machine.number) keeps up a digest that is not that of its state")
         }
-        return MachineState(frontier: frontier, fingerprint: fingerprint, digest: found.digest)
+        return MachineState(frontier: frontier, fingerprint: fingerprint, digest: found.digest, closed: found.closed)
     }
 
     /// Whether enough has come since its state was last compared.
@@ -273,5 +278,6 @@ extension World {
         /// Nil if it is not to be compared.
         var fingerprint: StateFingerprint?
         var digest: [UInt64] = []
+        var closed: Set<Circle> = []
     }
 }

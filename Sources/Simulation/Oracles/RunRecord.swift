@@ -200,6 +200,8 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     case machineRecovered
     /// Something was taken back, or done again, where several people write.
     case sharedUndone
+    /// One undo took back what one transaction had written in several circles.
+    case undoneInSeveralCircles
     /// What was put together from several circles was compared with the naive model.
     case circlesComparedWithModel
     /// All that was taken back had seen everything else or was seen by it, so that the state must be as if it had not

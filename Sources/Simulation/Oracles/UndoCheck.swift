@@ -6,8 +6,8 @@ internal import MergeModel
 struct UndoCheck {
     let before: State
     let after: State
-    /// Nil if there was nothing to take back.
-    let report: UndoReport?
+    /// What was done in each circle; empty if there was nothing to take back.
+    let reports: [UndoReport]
     let isRedo: Bool
     /// The device that does it, and the program.
     let device: DeviceID
@@ -25,6 +25,8 @@ struct UndoCheck {
         let history: NaiveHistory?
         private let log: NaiveHistory?
         private let branch: BranchID?
+        /// Circles of which nothing is taken back.
+        private let closed: Set<Circle>
         private let applied: [UInt64]
         /// Whether everything that is stored is applied.
         let isWhole: Bool
@@ -37,7 +39,11 @@ struct UndoCheck {
             now: WallTime
         ) throws(StoreError) {
             self.branch = branch
-            self.visible = try VisibleObject.all(on: branch, in: &transaction)
+            var state = CombinedState(try transaction.view(of: branch), of: transaction)
+            if branch != nil { try state.requireComplete() }
+            self.visible = try VisibleObject.all(of: &state)
+            let circles = transaction.circles
+            self.closed = Set(circles.closed.map { circles[$0] })
             let segments = transaction.segmentIndices.map { transaction.progress(of: $0) }
             self.isWhole = !segments.contains(where: \.isPending)
             self.applied = segments.map { $0.hasApplied ? $0.appliedSequence : 0 }
@@ -48,21 +54,25 @@ struct UndoCheck {
             }
             let log = try LogReading(of: &transaction, founder: founder, now: now).history
             self.log = log
-            self.history = log.madeOffline(on: branch, log.verdicts())
+            // The model is of one circle.
+            self.history = circles.count > 1 ? nil : log.madeOffline(on: branch, log.verdicts())
         }
 
         /// What a device has done on the timeline; nil if the log is long.
         func actions(of device: DeviceID) -> NaiveActions? {
-            self.log.map { NaiveActions($0, $0.verdicts(), of: device, on: self.branch) }
+            self.log.map { NaiveActions($0, $0.verdicts(), of: device, on: self.branch, besides: self.closed) }
         }
 
         /// Whether so many changes came on top of an earlier state and nothing else.
-        func follows(_ earlier: State, by count: UInt64) -> Bool {
+        ///
+        /// `opensChains`: not counting those with which chains begin.
+        func follows(_ earlier: State, by count: UInt64, opensChains: Bool = false) -> Bool {
             var news: UInt64 = 0
             for (number, sequence) in self.applied.enumerated() {
                 let former = number < earlier.applied.count ? earlier.applied[number] : 0
                 guard sequence >= former else { return false }
                 news += sequence - former
+                if opensChains, number >= earlier.applied.count, sequence > 0 { news -= 1 }
             }
             return news == count
         }
@@ -73,11 +83,11 @@ struct UndoCheck {
 
     /// What should not have happened, in words; nil if all is well.
     var problem: String? {
-        guard let report else {
+        guard let first = self.reports.first else {
             let isSame = self.before.visible == self.after.visible
             return isSame ? self.anotherStep(nil) : "nothing was taken back, and the state changed"
         }
-        return self.anotherStep(report.change) ?? self.touched(by: report) ?? self.differenceFromModel(report)
+        return self.anotherStep(first.change) ?? self.touched ?? self.differenceFromModel(first)
     }
 
     /// What is taken back, or done again, although it is not what this device has done last, or taken back last.
@@ -94,9 +104,10 @@ struct UndoCheck {
     private var verb: String { self.isRedo ? "a redo" : "an undo" }
 
     /// What changed that the transaction had not written.
-    private func touched(by report: UndoReport) -> String? {
-        let objects = Set(report.edits.compactMap(\.object))
-        let lives = Set(report.edits.filter { $0.kind == .create || $0.kind == .delete }.compactMap(\.object))
+    private var touched: String? {
+        let edits = self.reports.flatMap(\.edits)
+        let objects = Set(edits.compactMap(\.object))
+        let lives = Set(edits.filter { $0.kind == .create || $0.kind == .delete }.compactMap(\.object))
         for (id, now) in self.after.visible.sorted(by: { $0.key < $1.key }) {
             guard let old = self.before.visible[id] else {
                 // What was deleted shows again with whatever is put below it.
@@ -105,12 +116,14 @@ struct UndoCheck {
                 return "\(self.verb) shows \(id), which the transaction had not touched"
             }
             if lives.contains(id) { continue }
-            let moves = report.edits.contains { if case .move(id, _) = $0 { true } else { false } }
-            if !moves, old.parent != now.parent || old.position != now.position {
+            let moves = edits.contains { if case .move(id, _) = $0 { true } else { false } }
+            // Things of another circle stand below what comes and goes, and nothing is written there for that.
+            let isBelow = [old.parent, now.parent].contains { $0.map { lives.contains($0) } ?? false }
+            if !moves, !isBelow, old.parent != now.parent || old.position != now.position {
                 return "\(self.verb) moved \(id), which the transaction had not moved"
             }
             for name in Set(old.properties.keys).union(now.properties.keys).sorted()
-            where old.properties[name] != now.properties[name] && !UndoCheck.writes(report.edits, name, of: id) {
+            where old.properties[name] != now.properties[name] && !UndoCheck.writes(edits, name, of: id) {
                 return "\(self.verb) changed \(name) of \(id), which the transaction had not written"
             }
         }
@@ -208,7 +221,7 @@ struct UndoChain {
     mutating func problem(with check: UndoCheck) -> String? {
         if let last = self.last, !check.before.isAt(last) { self.open = [] }
         self.last = check.after
-        guard check.report != nil else { return nil }
+        guard !check.reports.isEmpty else { return nil }
         guard check.isRedo else {
             self.open.append((check.program, check.before.visible.mapValues(\.created)))
             return nil

@@ -3,6 +3,16 @@ internal import Engine
 internal import MergeModel
 internal import Persistence
 
+extension Machine {
+    /// The circles of which it is sent nothing any more, as it was told.
+    fileprivate var closedCircles: Set<Circle>? {
+        self.look { transaction throws(StoreError) -> Set<Circle> in
+            let circles = transaction.circles
+            return Set(circles.closed.map { circles[$0] })
+        }
+    }
+}
+
 /// Worlds of several people: who reads a circle has all of it, and nobody else has anything of it.
 extension World {
     /// P26: nobody holds anything of a circle that nobody has ever let him read.
@@ -61,6 +71,8 @@ extension World {
         let complete = core.filter { readership.readsAll($0) }
         for (position, machine) in complete.enumerated() {
             for other in complete[..<position] where other.user == machine.user {
+                // What was told beside the log to one of them alone shows there alone.
+                if other.closedCircles != machine.closedCircles { continue }
                 guard let left = other.export, let right = machine.export else { return "a state cannot be read" }
                 if left == right { continue }
                 return "machines \(other.number) and \(machine.number) of one person show different states: "

@@ -140,8 +140,8 @@ extension World {
 
     /// Takes note of a write that was acknowledged: those that follow may belong to its action.
     func noteAction(of request: WriteRequest, on machine: Machine) {
-        guard let (id, dot) = self.acknowledged, id == request.id, let dot else { return }
-        machine.program.note(dot, on: request.branch)
+        guard let (id, receipt) = self.acknowledged, id == request.id else { return }
+        machine.program.note(receipt, on: request.branch)
     }
 
     /// A machine's user says that the clock is right.
@@ -158,7 +158,7 @@ extension World {
     func answered(_ request: RequestID, _ result: Result<WriteReceipt, WriteRefusal>, of machine: Machine) {
         guard case .success(let receipt) = result else { return }
         self.work.acknowledgedCount += 1
-        self.acknowledged = (request, receipt.dot)
+        self.acknowledged = (request, receipt)
         guard let dot = receipt.dot else { return }
         if request == self.restampRequest { self.record.mark(.restampedWhenAsked) }
         self.record.operationCount += receipt.operationCount

@@ -36,6 +36,7 @@ extension World {
         case .connected: self.record.mark(.sessionStood)
         case .disconnected: self.endedSessionCount += 1
         case .paired, .pairingLapsed, .addressFailed, .tooManySessions, .erasedBytesRemain, .notKept, .erasuresWait,
+            .removed,
             .addressesUnknown:
             break
         case .stateDiffers(let device, let objects):

@@ -71,8 +71,10 @@ extension World {
         var action = ActionContext(label: machine.program.label)
         var rest: UndoRest?
         for _ in 0..<World.undonePieceCountMax {
-            guard let (dot, left) = self.reverse(rest, isRedo: isRedo, on: machine, branch, as: action) else { return }
-            action.first = action.first ?? dot
+            guard let (start, left) = self.reverse(rest, isRedo: isRedo, on: machine, branch, as: action) else {
+                return
+            }
+            action.start = action.start ?? start
             guard let left else { return }
             self.record.mark(.undoneInPieces)
             rest = left
@@ -81,14 +83,15 @@ extension World {
 
     private static let undonePieceCountMax = 3
 
-    /// Takes one change back; returns the change that did, and what is left of the action, if that is known.
+    /// Takes one transaction back; returns when the action began that does it, and what is left of the action, if that
+    /// is known.
     private func reverse(
         _ rest: UndoRest?,
         isRedo: Bool,
         on machine: Machine,
         _ branch: BranchID?,
         as action: ActionContext
-    ) -> (dot: Dot?, rest: UndoRest?)? {
+    ) -> (start: Stamp?, rest: UndoRest?)? {
         let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
         let notes = Notes<(before: UndoCheck.State, step: UndoneStep?, device: DeviceID)>()
         let request = WriteRequest(id: self.work.nextRequestID(), branch: branch, action: action) {
@@ -102,32 +105,32 @@ extension World {
         }
         self.handle(machine, .write([request]))
         guard let (before, step, device) = notes.content, self.isDurable(request.id, on: machine) else { return nil }
-        // What a part of an action did that others do not read is not in their models.
-        if self.isShared {
-            if step != nil { self.record.mark(.sharedUndone) }
-            return step.map { (self.acknowledged?.dot, $0.rest) }
-        }
         let after = machine.look { transaction throws(StoreError) in
             try UndoCheck.State(of: branch, in: &transaction, founder: founder, now: now)
         }
-        let report = step?.report
-        guard let after, after.follows(before, by: report == nil ? 0 : 1) else { return nil }
-        if report != nil { self.record.mark(branch != nil ? .undoneOnBranch : isRedo ? .redone : .undone) }
-        let left = (self.acknowledged?.dot, step?.rest)
+        let reports = step?.reports ?? []
+        // A chain may begin with it in each circle.
+        guard let after, after.follows(before, by: UInt64(reports.count), opensChains: self.isShared) else {
+            return nil
+        }
+        if !reports.isEmpty { self.record.mark(branch != nil ? .undoneOnBranch : isRedo ? .redone : .undone) }
+        if reports.count > 1 { self.record.mark(.undoneInSeveralCircles) }
+        if self.isShared, !reports.isEmpty { self.record.mark(.sharedUndone) }
+        let left = (self.acknowledged?.receipt.start, step?.rest)
         // What was dropped cannot be brought back, which the model does not know.
         guard !self.hasCompacted else { return step == nil ? nil : left }
-        if report?.kept.isEmpty == false { self.record.mark(.undoKept) }
+        if reports.contains(where: { !$0.kept.isEmpty }) { self.record.mark(.undoKept) }
         var check = UndoCheck(
             before: before,
             after: after,
-            report: report,
+            reports: reports,
             isRedo: isRedo,
             device: device,
             program: action.label
         )
         check.hasKept = self.oracles.undos.hasKept
         self.note(.undo, check.problem ?? machine.undos.problem(with: check), on: machine)
-        if let report { self.oracles.undos.note(report) }
+        for report in reports { self.oracles.undos.note(report) }
         return step == nil ? nil : left
     }
 

@@ -33,7 +33,7 @@ extension World {
     func checkSilenceAmong(_ core: [Machine]) {
         let opened = self.activeReplicas(core)
         let before = self.pushedAmong(core)
-        let held = self.changeCount(of: core[0])
+        let held = core.map { self.changeCount(of: $0) }
         self.run(until: self.time + World.quietTime)
         let after = self.pushedAmong(core)
         if zip(before, after).contains(where: { $1 > $0 + self.pushedAtMost(core, since: held) }) {
@@ -66,9 +66,10 @@ extension World {
         if isApart { self.record.find(.notQuiet, "a machine of the core is not connected again") }
     }
 
-    /// How much one may push to another of what only now came from the member: all that is new since.
-    private func pushedAtMost(_ core: [Machine], since held: Int) -> Int {
-        max(0, self.changeCount(of: core[0]) - held)
+    /// How much one may push to another of what only now came from the member: all that is new since on any of them,
+    /// which may be what the others had and say nothing of to him.
+    private func pushedAtMost(_ core: [Machine], since held: [Int]) -> Int {
+        zip(core, held).map { self.changeCount(of: $0) - $1 }.max() ?? 0
     }
 
     /// The replicas that they write under, and which of them wait for a word that their clock is right.

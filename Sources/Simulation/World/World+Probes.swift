@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import SyncProtocol
 
 /// What equal machines are put through at the end of a run: a write must reach all at once, then nothing more may be
 /// said, a stranger must not disturb that, and who meets again must not repeat what is known.
@@ -94,6 +95,11 @@ extension World {
     private func checkIdle(_ core: [Machine]) {
         // Announcements of what came last are still under way.
         self.run(until: self.time + .seconds(5))
+        // And what is left with others for somebody who never came.
+        if self.isShared {
+            let delay = ParcelLimits.intervalMilliseconds + ParcelLimits.patienceMilliseconds
+            self.run(until: self.time + .milliseconds(delay))
+        }
         let before = (core.map { self.pushedCount(of: $0) }, self.endedSessionCount, self.record.deliveredByteCount)
         self.run(until: self.time + World.quietTime)
         let after = (core.map { self.pushedCount(of: $0) }, self.endedSessionCount, self.record.deliveredByteCount)

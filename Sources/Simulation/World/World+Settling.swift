@@ -128,13 +128,12 @@ extension World {
     /// The largest group of machines in which each is known to another, so that they can meet.
     ///
     /// Two devices that were invited by a third, and have not heard of each other from it before it failed, are
-    /// strangers for ever.
+    /// strangers for ever. So are two that have both removed a third. Who is removed belongs to those who did it.
     private func acquainted(_ candidates: [Machine]) -> [Machine] {
         let statuses = candidates.map { $0.observedStatus(at: self.time) }
         func knows(_ left: Int, _ right: Int) -> Bool {
             guard let mine = statuses[left], let theirs = statuses[right] else { return false }
             return mine.peers.contains { $0.device == theirs.device }
-                || candidates[left].hasRemoved(candidates[right])
         }
         var largest: [Int] = []
         for start in candidates.indices {
@@ -146,6 +145,9 @@ extension World {
                 group += news
             }
             if group.count > largest.count { largest = group }
+        }
+        largest += candidates.indices.filter { other in
+            !largest.contains(other) && largest.contains { candidates[$0].hasRemoved(candidates[other]) }
         }
         if largest.count < candidates.count { self.record.mark(.strangersLeft) }
         return largest.sorted().map { candidates[$0] }

@@ -39,7 +39,7 @@ package final class World {
     /// The last request to restamp what is held.
     var restampRequest: RequestID?
     /// The last request that was acknowledged.
-    var acknowledged: (request: RequestID, dot: Dot?)?
+    var acknowledged: (request: RequestID, receipt: WriteReceipt)?
     var nextConnection: UInt64 = 1 << 63
     /// Whether several people use the machines, or one removes some: not everybody has everything.
     var isShared: Bool

@@ -44,6 +44,15 @@ package enum Message: Hashable, Sendable {
     /// The sender's wall clock; nil if it does not know the time (`Hello.wallTime`).
     case ping(WallTime?)
     case pong(WallTime?)
+
+    /// Whether only a device is sent it that is in the workspace.
+    package var isForMembers: Bool {
+        switch self {
+        case .ranges, .run, .caughtUp, .stored, .probe, .wanted, .given, .state, .sums, .objects, .parcel, .parcelTaken:
+            true
+        case .hello, .join, .welcome, .member, .credit, .eagerness, .ended, .ping, .pong: false
+        }
+    }
 }
 
 /// A circle that somebody does not read any more.

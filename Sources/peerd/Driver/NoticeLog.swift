@@ -67,6 +67,7 @@ extension Notice {
         case .clockDiffers(let device, _): ("clockDiffers", device)
         case .forked(let device, _): ("forked", device)
         case .protocolViolation(let device, _): ("protocolViolation", device ?? "")
+        case .removed(let device): ("removed", device)
         case .stateDiffers(let device, _): ("stateDiffers", device)
         case .stateAgrees(let device): ("stateAgrees", device)
         case .erasedBytesRemain: ("erasedBytesRemain", "")
@@ -79,7 +80,8 @@ extension Notice {
         switch self {
         case .connected, .disconnected, .paired, .memberMet, .pairingLapsed: .info
         case .newReplica(let reason): reason == .first ? .debug : .notice
-        case .held, .clockDiffers, .clockSetBack, .forked, .protocolViolation, .addressFailed, .tooManySessions:
+        case .held, .clockDiffers, .clockSetBack, .forked, .protocolViolation, .addressFailed, .tooManySessions,
+            .removed:
             .warning
         case .storeFailed, .erasedBytesRemain, .stateDiffers: .error
         case .stateAgrees: .notice

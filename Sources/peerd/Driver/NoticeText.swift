@@ -56,6 +56,7 @@ enum NoticeText {
             \(PlainText.count(count, "erasure")) of other machines wait for a day, since they erase more than a \
             thousand values; "peerd erasures" shows whose they are, and allows or stops them.
             """
+        case .removed(let device): RemovalSentence.told(by: device)
         case .notKept(let what, let reason): "\(what) could not be kept for the next start: \(reason)"
         case .addressesUnknown(let reason):
             """
@@ -71,7 +72,7 @@ enum NoticeText {
         // What the command could not write for that is its own error.
         case .storeFailed(.diskFull): nil
         case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed, .erasedBytesRemain, .notKept, .stateDiffers,
-            .erasuresWait, .addressesUnknown:
+            .removed, .erasuresWait, .addressesUnknown:
             self.of(notice)
         case .newReplica(let reason): reason == .first ? nil : self.of(notice)
         case .connected, .disconnected, .paired, .memberMet, .addressFailed, .pairingLapsed, .protocolViolation,

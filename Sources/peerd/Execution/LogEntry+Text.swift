@@ -36,7 +36,8 @@ extension LogEntryAnswer {
             name       of the property whose earlier values are erased (erase), or of whose value only a hash is left \
         (redacted); of a new branch (branch-create); of the program that made the change, and those after it that do \
         not say (action)
-            distance   how many changes of its chain earlier the action began that an undo takes back in one (action)
+            start      the claimed_stamp of the change with which the action began that an undo takes back in one, \
+        if that is an earlier one, in whatever circle (action)
             position   the place among its new siblings (move), which are ordered by position as bytes, then id. A \
         position that is not printable ASCII is 0x and hex
             branch     id of the branch that the chain belongs to (introduce; missing for the main timeline), or that \
@@ -72,8 +73,7 @@ extension LogEntryAnswer {
             return "\(self.stored?.kind ?? "") \(target)"
         case "action":
             let program = self.stored?.name.map { $0.isEmpty ? "without a name" : $0 } ?? ""
-            let distance = self.stored?.distance ?? 0
-            let begin = distance == 0 ? "" : ", goes on with what began \(distance) changes before"
+            let begin = self.stored?.start == nil ? "" : ", goes on with what began earlier"
             return "by the program \(program)\(begin)"
         case "erase": return "erase the earlier values of \(object) \(self.stored?.name ?? "")"
         case "redacted":

@@ -151,6 +151,7 @@ extension StatusAnswer {
         for erasures in self.waitingErasures { rows.append(["erasures", erasures.sentence]) }
         for fork in self.forks { rows.append(["forked", fork.sentence]) }
         for finding in self.clockFindings { rows.append(["clock", finding]) }
+        if let removed { rows.append(["removed", removed]) }
         if let storeFailure { rows.append(["store", "\(storeFailure) \(self.storeAdvice ?? "")"]) }
         for copy in self.damagedCopies {
             let text = "the log of the database was found damaged, and writes may be missing here; as it was: \(copy)"

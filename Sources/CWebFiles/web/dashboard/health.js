@@ -46,6 +46,7 @@ export function showHealth() {
     fill(notices,
       status.backup?.failure ? notice("problem",
         ["The last backup failed ", moment(status.backup.failure_ms), ": ", foreign(status.backup.failure)]) : null,
+      status.removed ? notice("problem", foreign(status.removed)) : null,
       status.store_failure && !subjects.has("store") ? notice("problem", foreign(status.store_failure)) : null,
       subjects.has("waiting") ? null : (status.waiting ?? []).map(wait => notice("warning", waiting(wait))),
       subjects.has("forked") ? null : (status.forks ?? []).map(fork => notice("", [foreign(fork.device_name),

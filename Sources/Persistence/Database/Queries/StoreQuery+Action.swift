@@ -1,6 +1,6 @@
 /// To which actions changes belong.
 extension StoreQuery {
-    static let insertAction = StoreQuery("INSERT OR IGNORE INTO action VALUES (?, ?, ?, ?)")
+    static let insertAction = StoreQuery("INSERT OR IGNORE INTO action VALUES (?, ?, ?, ?, ?, ?)")
     static let lastAction = StoreQuery(
         "SELECT * FROM action WHERE segment = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
     )
@@ -9,6 +9,9 @@ extension StoreQuery {
     )
     static let firstAction = StoreQuery(
         "SELECT * FROM action WHERE segment = ? AND sequence > ? ORDER BY sequence LIMIT 1"
+    )
+    static let firstActionOfStart = StoreQuery(
+        "SELECT * FROM action WHERE segment = ? AND start = ? ORDER BY sequence LIMIT 1"
     )
     static let lastPiece = StoreQuery(
         """
