@@ -114,12 +114,17 @@ package struct NaiveModel: Sendable {
 
     private func facts(about object: ObjectID) -> [Fact] { self.facts.filter { $0.write.edit.object == object } }
 
-    /// The users who have deleted an object, be it alive by now or not, each with the stamp of the last time.
+    /// The users who have deleted an object and not made it again since, be it alive by now or not, each with the stamp
+    /// of the last time.
     func deleters(of object: ObjectID) -> [UserID: Stamp] {
         var users: [UserID: Stamp] = [:]
         for fact in self.facts(about: object) where fact.write.edit.kind == .delete {
             guard let user = self.users[fact.write.hash] else { continue }
             users[user] = max(users[user] ?? .zero, fact.write.stamp)
+        }
+        for fact in self.facts(about: object) where fact.write.edit.kind == .create {
+            guard let user = self.users[fact.write.hash], let deletion = users[user] else { continue }
+            if deletion < fact.write.stamp { users[user] = nil }
         }
         return users
     }

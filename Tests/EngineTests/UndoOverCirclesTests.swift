@@ -7,11 +7,11 @@ import Testing
 
 /// Undo of what was written in several circles at once: what had gone over goes back as a whole, or stays.
 struct UndoOverCirclesTests {
-    private let network = TestNetwork()
-    private static let stranger = UserID(bytes: Bytes32(1, 2, 3, 4))
+    fileprivate let network = TestNetwork()
+    fileprivate static let stranger = UserID(bytes: Bytes32(1, 2, 3, 4))
 
     /// The machine of the founder.
-    private func first() throws -> Int {
+    fileprivate func first() throws -> Int {
         var entropy = TestNetwork.entropy(1)
         guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
             throw TestFailure("no identity")
@@ -19,7 +19,7 @@ struct UndoOverCirclesTests {
         return try self.network.add(identity, seed: 2)
     }
 
-    private func share(_ object: ObjectID, _ machine: Int, with user: UserID, as role: Role = .writer) throws {
+    fileprivate func share(_ object: ObjectID, _ machine: Int, with user: UserID, as role: Role = .writer) throws {
         try self.network.write(machine) { local throws(WriteRefusal) in
             _ = try local.share(object, with: user, as: role)
         }
@@ -36,8 +36,8 @@ struct UndoOverCirclesTests {
         return found.withLock { $0 }
     }
 
-    private func undo(_ machine: Int) throws { try #require(try self.reverse(machine) != nil) }
-    private func redo(_ machine: Int) throws { try #require(try self.reverse(machine, isRedo: true) != nil) }
+    fileprivate func undo(_ machine: Int) throws { try #require(try self.reverse(machine) != nil) }
+    fileprivate func redo(_ machine: Int) throws { try #require(try self.reverse(machine, isRedo: true) != nil) }
 
     @Test func `a share is taken back in one step, and done again in one`() throws {
         let machine = try self.first()
@@ -198,5 +198,26 @@ struct UndoOverCirclesTests {
         } catch is WriteRefusal {
             return "nothing"
         }
+    }
+}
+
+extension UndoOverCirclesTests {
+    @Test func `a redo of a share beside what another machine has written leads back`() throws {
+        let network = self.network
+        let first = try self.first()
+        let phone = try network.join(first, name: "phone", seed: 3)
+        network.settle(seconds: 10)
+        let note = try network.create(first, "note")
+        network.settle(seconds: 10)
+        network.cut(first, phone)
+        try self.share(note, phone, with: Self.stranger)
+        try network.write(first, .set(note, name: "title", value: .string("by the laptop")))
+        network.healAll()
+        network.settle(seconds: 1)
+        let before = try network.tree(phone)
+        try self.undo(phone)
+        try self.redo(phone)
+        let after = try network.tree(phone)
+        #expect(after == before)
     }
 }

@@ -65,11 +65,11 @@ extension CircleReading {
     ///
     /// What lives comes before what only shows because of something below it, and what was created before what is only
     /// referred to, which shows in the base (`CircleTable.base`) alone. Of several that live one does not show if it
-    /// was moved: the creator of another one has deleted it, and that one's creator has not had it deleted later in
-    /// turn; or the user is sent nothing of its circle any more, not even what was deleted there, and its creator, or
-    /// the circle's owner, has made another one elsewhere. Of the rest the one in the base shows, then one whose
-    /// creator the id belongs to, so that nobody takes the place of what others have by a copy, and then that in the
-    /// circle with the lowest bytes.
+    /// was moved: the creator of another one has deleted it, and not made it again since, and that one's creator has
+    /// not had it deleted later in turn; or the user is sent nothing of its circle any more, not even what was deleted
+    /// there, and its creator, or the circle's owner, has made another one elsewhere. Of the rest the one in the base
+    /// shows, then one whose creator the id belongs to, so that nobody takes the place of what others have by a copy,
+    /// and then that in the circle with the lowest bytes.
     mutating func choice(of objects: [ObjectIndex]) throws(StoreError) -> ObjectIndex? {
         var candidates: [Candidate] = []
         for object in objects {
@@ -181,6 +181,15 @@ private struct Candidate {
 }
 
 extension StateReading {
+    /// The users who have deleted an object and not made it again since, each with the stamp of his last deletion.
+    func deleters(
+        _ deletions: some Sequence<WriteReference>,
+        _ creations: some Sequence<WriteReference>
+    ) -> [UserID: Stamp] {
+        let makers = self.users(of: creations)
+        return self.users(of: deletions).filter { user, stamp in makers[user].map { $0 <= stamp } ?? true }
+    }
+
     /// The users who made some writes, each with the stamp of his last one.
     func users(of writes: some Sequence<WriteReference>) -> [UserID: Stamp] {
         var users: [UserID: Stamp] = [:]
@@ -198,6 +207,7 @@ extension StoreTransaction {
     }
 
     package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> [UserID: Stamp] {
-        self.users(of: try self.deletions(of: object))
+        let creations = try self.creations(of: object) + [self.object(object).creation?.write].compactMap(\.self)
+        return self.deleters(try self.deletions(of: object), creations)
     }
 }

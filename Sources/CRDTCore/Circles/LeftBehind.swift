@@ -166,7 +166,7 @@ package struct LeftBehind {
 
     /// Whether a write to an object is one that whoever moved it had not seen.
     ///
-    /// An undo or a redo wants it there: who does that knows that it was moved.
+    /// An undo or a redo by somebody who knew that it was moved wants it there.
     private func isApart(
         _ write: WriteReference,
         to object: ObjectIndex,
@@ -177,7 +177,8 @@ package struct LeftBehind {
         case .twice: return try !rows.look(at: object) { $0.existence.hasRemoved(write) }
         case .moved(let deletions):
             for deletion in deletions where try !rows.authorContext(of: deletion).covers(write) {
-                return try rows.undo(at: write.point) == nil
+                if try rows.undo(at: write.point) == nil { return true }
+                return try !rows.authorContext(of: write).covers(deletion)
             }
             return false
         }

@@ -21,6 +21,16 @@ extension History {
         return try recorded + self.unmerged(.delete, of: object, in: &transaction)
     }
 
+    /// Those of them that create it.
+    func creations(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [WriteReference] {
+        var recorded = try transaction.creations(of: object)
+        if let first = try transaction.look(at: object, { $0.creation?.write }) { recorded.append(first) }
+        return try recorded.filter(self.view.counts) + self.unmerged(.create, of: object, in: &transaction)
+    }
+
     /// Whether an object lives: some touch counts that no deletion that counts had seen.
     ///
     /// - Complexity: O(log *n*) for an object that was never deleted before; else O(*n*) in the writes to it.

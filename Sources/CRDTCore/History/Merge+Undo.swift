@@ -26,7 +26,7 @@ extension Merge {
                 if run.operations[change.operationRange].first?.kind != .undo {
                     isEnded = try self.hasUndo(since: first, of: statement.label, record, in: &transaction)
                 }
-                if !isEnded { noted.firstSequence = first.sequence }
+                if isEnded { noted.start = nil } else { noted.firstSequence = first.sequence }
             }
             try transaction.addAction(noted)
         } else if point.sequence == record.firstSequence, let parent = record.origin?.parent, parent.sequence > 0 {

@@ -272,15 +272,28 @@ private struct UndoSearch {
             else { return .passed }
             if first != last { return .belongs }
         }
-        if let start = try transaction.start(ofActionAt: last, among: self.ends),
-            let head = self.heads[start.segment], head.sequence >= start.sequence
-        {
-            return .isPart(of: start)
-        }
+        if let start = try self.start(ofActionAt: last, in: &transaction) { return .isPart(of: start) }
         let parts = self.parts.removeValue(forKey: last) ?? []
         guard let pieces = try self.pieces(of: parts + [last], in: &transaction) else { return .passed }
         if self.isRedo, pieces.areEdits { return .ends }
         return pieces.open.isEmpty ? .passed : .found(pieces.open)
+    }
+
+    /// The change with which the action began that came to a segment with a change, if that is still to be met.
+    ///
+    /// What was written for an action that was taken back meanwhile is one by itself. What is written after an undo
+    /// ends what can be done again, wherever its action began.
+    private mutating func start(
+        ofActionAt point: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> SegmentPoint? {
+        let isUndo = try transaction.undo(at: point) != nil
+        if self.isRedo, !isUndo { return nil }
+        guard let start = try transaction.start(ofActionAt: point, among: self.ends),
+            let head = self.heads[start.segment], head.sequence >= start.sequence
+        else { return nil }
+        if !isUndo, try self.words.isTakenBack(UndoSubject(change: start), in: &transaction) { return nil }
+        return start
     }
 
     /// The actions in the scope that were done again in another one since an undo or redo.

@@ -202,6 +202,8 @@ extension Node where Store: ~Copyable {
             let readable = transaction.circles(readableBy: own, founder: founder).subtracting(closed)
             guard !readable.contains(allOf: transaction.circles) else { return }
             for connection in connections where connection.author?.user != own.user {
+                // Of a device that runs twice, one does not have what the other has acknowledged.
+                guard let keys = connection.keys, self.book[keys]?.copiesSeen == nil else { continue }
                 guard let seen = connection.device.flatMap({ acknowledgements.seen[$0] }) else { continue }
                 let unread = seen.all.filter { !readable.contains(transaction.progress(of: $0.segment).circle) }
                 let places = unread.map { SegmentPoint(segment: $0.segment, sequence: $0.sequence) }

@@ -55,7 +55,10 @@ extension Reversal {
             if try self.words.stands(move.write.point, in: &store) { place = move }
         }
         // What was nowhere before has no place to go back to, whoever keeps it in sight.
-        if place == nil, try !self.isAlive(index, .before, in: &store) { return .nothing }
+        let isCreated = try store.look(at: index) { $0.creation != nil }
+        let isOfOtherCircle =
+            !isCreated && self.circle == store.circles.base ? try store.objects(of: object).count > 1 : false
+        if place == nil, !isOfOtherCircle, try !self.isAlive(index, .before, in: &store) { return .nothing }
         return .place(place)
     }
 

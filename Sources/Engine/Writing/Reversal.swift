@@ -35,6 +35,8 @@ struct Reversal {
     private var concerned: Set<ObjectID> = []
     /// Objects that had gone over to another circle, and stay there with all that they are.
     private var staying: Set<ObjectID> = []
+    /// Objects that go as they come in another circle.
+    private var transferred: Set<ObjectID> = []
     /// What the report names already.
     private var named: Set<KeptPart> = []
 
@@ -134,6 +136,7 @@ struct Reversal {
         in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) -> Bool {
+        self.transferred.formUnion(self.concerned.intersection(other.concerned))
         let spared = other.report.kept.filter {
             $0.part == .object && other.concerned.contains($0.object) && self.concerned.contains($0.object)
         }
@@ -162,10 +165,13 @@ struct Reversal {
     ) throws(WriteRefusal) -> UndoReport {
         try plan.note(self.undo)
         for object in self.revived {
-            let creation = try WriteRefusal.from { () throws(StoreError) in try Self.kind(of: object, in: &state) }
+            let creation = try WriteRefusal.from { () throws(StoreError) in try self.kind(of: object, in: &state) }
             let edit = Edit.create(object, type: creation.type, kind: creation.kind)
             guard self.finds(room: edit, of: .object, on: object, in: plan) else { continue }
             try plan.revive(object, type: creation.type, kind: creation.kind)
+        }
+        for object in self.revived where self.transferred.contains(object) {
+            try self.renew(object, on: &plan, in: &state, &store)
         }
         // Before values, which can fill a change.
         for object in self.moved { try self.restorePlace(of: object, on: &plan, in: &state, &store) }
@@ -174,7 +180,11 @@ struct Reversal {
         // Last, so that they cover what was written before; everything before has left them room.
         let written = Set(plan.edits.compactMap(\.object))
         for object in self.deleted + self.gone.intersection(written).sorted() { try plan.deleteAlone(object) }
-        self.report.hasEffect = written.union(self.deleted).contains { !self.hidden.contains($0) }
+        // What lives in another circle is placed among the things of the base.
+        let moved = plan.edits.filter { $0.kind == .move }.compactMap(\.object)
+        let placed = store.circles.base == self.circle ? moved : []
+        let hidden = self.hidden.subtracting(placed)
+        self.report.hasEffect = written.union(self.deleted).contains { !hidden.contains($0) }
         return self.report
     }
 
@@ -423,13 +433,64 @@ struct Reversal {
         return true
     }
 
-    private static func kind(
+    /// Its type and kind; those that the change itself gave it if no creation counts yet.
+    private func kind(
         of object: ObjectID,
         in state: inout some CircleReading
     ) throws(StoreError) -> (type: String, kind: String) {
+        for case .create(object, let type, let kind) in self.report.edits {
+            if let index = try state.existingObjectIndex(of: object), try state.object(index).creation != nil { break }
+            return (type, kind)
+        }
         guard let index = try state.existingObjectIndex(of: object), let creation = try state.object(index).creation
         else { return ("", "") }
         return (try state.name(creation.type), try state.name(creation.kind))
+    }
+
+    /// Makes an object that comes back from another circle what it was when it went there.
+    ///
+    /// What was taken back there, or done again, meanwhile stands in its values still, since it went with no more than
+    /// its deletion.
+    private mutating func renew(
+        _ object: ObjectID,
+        on plan: inout TransactionPlan,
+        in state: inout some CircleReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        let (values, place) = try WriteRefusal.from { () throws(StoreError) in
+            try self.outdated(object, in: &store)
+        }
+        for (name, found) in values {
+            guard case .value(let value) = found else { continue }
+            if let value { try plan.set(object, name: name, value: value) } else { try plan.unset(object, name: name) }
+        }
+        if let place, !self.moved.contains(object) { try self.put(object, where: place, on: &plan, in: &state, &store) }
+    }
+
+    /// The values and the place of an object that were taken back or are words of that, and what they should be.
+    private mutating func outdated(
+        _ object: ObjectID,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> (values: [(name: String, value: Found)], place: MoveRecord??) {
+        let index = try store.objectIndex(of: object, in: self.circle)
+        let written = Set(self.properties.filter { $0.0 == object }.map { ExactText($0.1) })
+        var values: [(name: String, value: Found)] = []
+        for (number, _) in try store.registers(of: index) {
+            let (name, key) = (try store.name(number), RegisterKey(object: index, name: number))
+            guard !written.contains(ExactText(name)), let current = try self.now.lastWrite(at: key, in: &store),
+                try !self.words.stands(current.point, in: &store)
+            else { continue }
+            let former = try self.before.lastWrite(at: key, in: &store)
+            if former?.point != current.point { values.append((name, try self.content(former, in: &store))) }
+        }
+        var place: MoveRecord??
+        if let current = try self.now.lastMove(of: index, in: &store),
+            try !self.words.stands(current.write.point, in: &store)
+        {
+            let former = try self.before.lastMove(of: index, in: &store)
+            if former?.write != current.write { place = .some(former) }
+        }
+        return (values, place)
     }
 
     // MARK: - Properties
@@ -461,6 +522,8 @@ struct Reversal {
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) -> Bool {
         if self.staying.contains(object) { return false }
+        // Nothing but its deletion: what others write meanwhile competes with what comes, and not with that.
+        if self.transferred.contains(object), self.going.contains(object) { return false }
         if self.going.contains(object) || self.gone.contains(object) { return true }
         let isAlive = try WriteRefusal.from { () throws(StoreError) in
             try self.now.isAlive(try store.objectIndex(of: object, in: self.circle), in: &store)

@@ -75,6 +75,8 @@ extension APICaller {
     ///
     /// - Throws: ``Problem`` if the answer is one.
     package func pieces(_ request: APIRequest, _ take: ([UInt8]) async throws -> Void) async throws {
+        // No path leads there.
+        guard !request.path.contains("") else { throw Problem.badRequest("A name or an id is empty.") }
         try await self.exchange(request) { answer in
             try await answer.requireSuccess()
             while let piece = try await answer.next() { try await take(piece) }

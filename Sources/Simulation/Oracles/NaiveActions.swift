@@ -73,6 +73,7 @@ struct NaiveActions {
         guard let own = self.own, !self.crosses else { return nil }
         let starts = own.map { self.start(of: $0, among: own) }
         for first in own.reversed() where self.label(of: first) == label {
+            if isRedo, self.first(of: first) == first, !self.edits(by: first).isEmpty { return .some(nil) }
             let pieces = zip(own, starts).filter { $0.1 == first }.map(\.0)
             let edits = pieces.flatMap { self.edits(by: $0) }
             if isRedo {
@@ -94,14 +95,23 @@ struct NaiveActions {
     /// The change with which the action of a change began, on whatever chain of its device.
     private func start(of number: Int, among own: [Int]) -> Int {
         let first = self.first(of: number)
-        guard case .action(let statement)? = self.log.changes[first].edits.last, let start = statement.start else {
-            return first
-        }
+        guard case .action(let statement)? = self.log.changes[first].edits.last, let start = statement.start,
+            // An undo has ended what its action had written before it there.
+            !self.log.path(to: first).contains(where: { earlier in
+                guard earlier != first, case .action(let other)? = self.log.changes[earlier].edits.last else {
+                    return self.log.changes[earlier].stamp == start
+                }
+                return other.start == start || self.log.changes[earlier].stamp == start
+            })
+        else { return first }
         let found = own.prefix { $0 != first }.first { other in
             self.log.changes[other].stamp == start && self.log.path(to: other)[0] != self.log.path(to: first)[0]
                 && self.first(of: other) == other && self.label(of: other) == statement.label
         }
-        return found ?? first
+        guard let found, self.words[first] != nil || !(self.isUndone[Subject(change: found)] ?? false) else {
+            return first
+        }
+        return found
     }
 
     /// Of a change that takes something back, that: a report names edits.

@@ -217,6 +217,8 @@ struct UndoChain {
     /// What showed before each undo that was not done again, and the program that took something back there.
     private var open: [(program: String, visible: [ObjectID: VisibleObject])] = []
 
+    private static func words(_ object: VisibleObject?) -> String { object.map { "\($0)" } ?? "not there" }
+
     /// How a redo differs from what was before its undo, in words; nil if it does not.
     mutating func problem(with check: UndoCheck) -> String? {
         if let last = self.last, !check.before.isAt(last) { self.open = [] }
@@ -237,7 +239,8 @@ struct UndoChain {
         guard wanted != found else { return nil }
         let ids = Set(wanted.keys).union(found.keys).sorted()
         let id = ids.first { wanted[$0] != found[$0] }
-        return "a redo after an undo leaves \(id.map { "\($0)" } ?? "something") as it was not before"
+        let words = id.map { "\($0): was \(Self.words(wanted[$0])), is \(Self.words(found[$0]))" } ?? ""
+        return "a redo after an undo leaves something as it was not before, \(words)"
     }
 }
 

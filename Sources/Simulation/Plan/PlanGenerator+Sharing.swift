@@ -82,7 +82,7 @@ extension PlanGenerator {
     }
 
     private func secret(of peer: Int) -> String {
-        "\(Secrets.prefix)\(self.plan.user(of: peer))-\(self.below(10_000))."
+        "\(Secrets.prefix)\(self.plan.user(of: peer))-\(self.below(1 << 30))."
     }
 
     func anyPeer() -> Int { self.below(self.plan.peerCount) }
