@@ -118,13 +118,14 @@ package struct NaiveModel: Sendable {
     /// of the last time.
     func deleters(of object: ObjectID) -> [UserID: Stamp] {
         var users: [UserID: Stamp] = [:]
-        for fact in self.facts(about: object) where fact.write.edit.kind == .delete {
-            guard let user = self.users[fact.write.hash] else { continue }
-            users[user] = max(users[user] ?? .zero, fact.write.stamp)
-        }
-        for fact in self.facts(about: object) where fact.write.edit.kind == .create {
-            guard let user = self.users[fact.write.hash], let deletion = users[user] else { continue }
-            if deletion < fact.write.stamp { users[user] = nil }
+        let facts = self.facts(about: object)
+        for deletion in facts where deletion.write.edit.kind == .delete {
+            guard let user = self.users[deletion.write.hash] else { continue }
+            let isUndone = facts.contains { creation in
+                creation.write.edit.kind == .create && self.users[creation.write.hash] == user
+                    && creation.write.stamp > deletion.write.stamp && deletion.isCovered(by: creation)
+            }
+            if !isUndone { users[user] = max(users[user] ?? .zero, deletion.write.stamp) }
         }
         return users
     }

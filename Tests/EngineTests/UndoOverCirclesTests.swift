@@ -27,7 +27,7 @@ struct UndoOverCirclesTests {
 
     /// Takes one transaction back, or does it again; nil if there is none.
     @discardableResult
-    private func reverse(_ machine: Int, isRedo: Bool = false) throws -> UndoneStep? {
+    fileprivate func reverse(_ machine: Int, isRedo: Bool = false) throws -> UndoneStep? {
         let found = Mutex<UndoneStep?>(nil)
         try self.network.write(machine) { local throws(WriteRefusal) in
             let step = try local.reverse(isRedo: isRedo)
@@ -219,5 +219,69 @@ extension UndoOverCirclesTests {
         try self.redo(phone)
         let after = try network.tree(phone)
         #expect(after == before)
+    }
+
+    @Test func `what somebody took out of a share that he has lost is not taken back by half`() throws {
+        let network = self.network
+        let first = try self.first()
+        let list = try network.create(first, "list")
+        let task = try network.create(first, "task", below: list)
+        network.settle(seconds: 10)
+        let ann = try network.join(first, name: "ann's laptop", person: "ann", seed: 4)
+        network.settle(seconds: 30)
+        let user = network.users[ann].user
+        try self.share(list, first, with: user)
+        network.settle(seconds: 30)
+        try network.write(ann, .move(task, parent: nil, before: nil))
+        network.settle(seconds: 30)
+        try network.write(first) { local throws(WriteRefusal) in try local.unshare(list, with: user) }
+        network.settle(seconds: 30)
+        let before = try network.tree(ann)
+        #expect(before.contains { $0.id == task })
+        #expect(try self.reverse(ann) == nil)
+        #expect(try network.tree(ann) == before)
+    }
+
+    @Test func `an undo that knew nothing of a share is carried over into it`() throws {
+        let network = self.network
+        let first = try self.first()
+        let phone = try network.join(first, name: "phone", seed: 3)
+        network.settle(seconds: 10)
+        let note = try network.create(first, "note")
+        network.settle(seconds: 10)
+        try network.write(phone, .set(note, name: "title", value: .string("wrong")))
+        network.settle(seconds: 10)
+        network.cut(first, phone)
+        try self.share(note, first, with: Self.stranger)
+        network.sleep(seconds: 2)
+        try self.undo(phone)
+        network.healAll()
+        network.settle(seconds: 60)
+        for machine in [first, phone] {
+            let shown = try network.tree(machine).first { $0.id == note }
+            #expect(shown?.properties["title"] == .string("note"))
+            #expect(shown?.circle != .home)
+        }
+    }
+
+    @Test func `what another machine wrote in a share outlives its undo`() throws {
+        let network = self.network
+        let first = try self.first()
+        let phone = try network.join(first, name: "phone", seed: 3)
+        network.settle(seconds: 10)
+        let note = try network.create(first, "note")
+        try self.share(note, first, with: Self.stranger)
+        network.settle(seconds: 10)
+        network.cut(first, phone)
+        try network.write(phone, .set(note, name: "title", value: .string("by the phone")))
+        network.sleep(seconds: 2)
+        try self.undo(first)
+        network.healAll()
+        network.settle(seconds: 60)
+        for machine in [first, phone] {
+            let shown = try network.tree(machine).first { $0.id == note }
+            #expect(shown?.properties["title"] == .string("by the phone"))
+            #expect(shown?.circle == .home)
+        }
     }
 }

@@ -180,15 +180,43 @@ private struct Candidate {
     var circle: CircleIndex { self.record.circle }
 }
 
-extension StateReading {
-    /// The users who have deleted an object and not made it again since, each with the stamp of his last deletion.
-    func deleters(
-        _ deletions: some Sequence<WriteReference>,
-        _ creations: some Sequence<WriteReference>
-    ) -> [UserID: Stamp] {
-        let makers = self.users(of: creations)
-        return self.users(of: deletions).filter { user, stamp in makers[user].map { $0 <= stamp } ?? true }
+extension StoreTransaction {
+    /// The users who have deleted an object and not made it again since, knowing of that, each with the stamp of his
+    /// last deletion.
+    ///
+    /// - Complexity: O(*s*²) for *s* segments on which the object was deleted or created.
+    mutating func deleters(
+        _ deletions: [WriteReference],
+        _ creations: [WriteReference]
+    ) throws(StoreError) -> [UserID: Stamp] {
+        // What the last creation of a segment had not seen, no earlier one there had; and so it is of deletions.
+        let (last, made) = (Self.lastOfSegments(deletions), Self.lastOfSegments(creations))
+        guard let first = last.map(\.stamp).min(), made.contains(where: { $0.stamp > first }) else {
+            return self.users(of: deletions)
+        }
+        var standing: [WriteReference] = []
+        for deletion in last {
+            let user = self.segment(deletion.segment).introduction?.user
+            var isUndone = false
+            for creation in made where creation.stamp > deletion.stamp && !isUndone {
+                guard self.segment(creation.segment).introduction?.user == user else { continue }
+                isUndone = try self.authorContext(of: creation).covers(deletion)
+            }
+            if !isUndone { standing.append(deletion) }
+        }
+        return self.users(of: standing)
     }
+
+    private static func lastOfSegments(_ writes: [WriteReference]) -> [WriteReference] {
+        var last: [SegmentIndex: WriteReference] = [:]
+        for write in writes where last[write.segment].map({ $0.ordinal < write.ordinal }) ?? true {
+            last[write.segment] = write
+        }
+        return last.values.sorted { $0.segment.rawValue < $1.segment.rawValue }
+    }
+}
+
+extension StateReading {
 
     /// The users who made some writes, each with the stamp of his last one.
     func users(of writes: some Sequence<WriteReference>) -> [UserID: Stamp] {
@@ -208,6 +236,6 @@ extension StoreTransaction {
 
     package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> [UserID: Stamp] {
         let creations = try self.creations(of: object) + [self.object(object).creation?.write].compactMap(\.self)
-        return self.deleters(try self.deletions(of: object), creations)
+        return try self.deleters(self.deletions(of: object), creations)
     }
 }

@@ -58,7 +58,7 @@ package struct HistoryState<Rows: StoreTransaction>: CircleReading {
     package mutating func deleters(of object: ObjectIndex) throws(StoreError) -> [UserID: Stamp] {
         let history = self.found.history
         let deletions = try history.deletions(of: object, in: &self.rows)
-        return self.rows.deleters(deletions, try history.creations(of: object, in: &self.rows))
+        return try self.rows.deleters(deletions, history.creations(of: object, in: &self.rows))
     }
 
     /// What shows otherwise to who reads all circles.

@@ -157,12 +157,8 @@ private struct UndoSearch {
     ) throws(StoreError) {
         (self.author, self.isRedo, self.branch) = (author, isRedo, branch)
         self.base = try branch.map { id throws(StoreError) in try transaction.base(of: id) } ?? SeenSegments()
-        var ends = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
-        ends = ends.filter { transaction.progress(of: $0.key).branch == branch }
-        // What is not shared with him any more he cannot take back.
-        let closed = transaction.circles.closed
-        if !closed.isEmpty { ends = ends.filter { !closed.contains(transaction.progress(of: $0.key).circle) } }
-        self.ends = ends
+        let ends = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
+        self.ends = ends.filter { transaction.progress(of: $0.key).branch == branch }
         self.words = UndoWords(of: author.user, askedBy: author.device, on: branch, in: history, &transaction)
         for (segment, sequence) in ends {
             try self.add(SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
@@ -190,7 +186,9 @@ private struct UndoSearch {
     /// The next action that can be taken back, or undo that can be done again; nil if there is none.
     mutating func next(in transaction: inout some StoreTransaction) throws(StoreError) -> [UndoPiece]? {
         while true {
-            if let parts = self.takeOrphans(), let pieces = try self.pieces(of: parts, in: &transaction) {
+            if let parts = self.takeOrphans(), !self.isClosed(parts, in: transaction),
+                let pieces = try self.pieces(of: parts, in: &transaction)
+            {
                 if self.isRedo, pieces.areEdits {
                     self.end = parts.last
                     return nil
@@ -273,10 +271,19 @@ private struct UndoSearch {
             if first != last { return .belongs }
         }
         if let start = try self.start(ofActionAt: last, in: &transaction) { return .isPart(of: start) }
-        let parts = self.parts.removeValue(forKey: last) ?? []
-        guard let pieces = try self.pieces(of: parts + [last], in: &transaction) else { return .passed }
+        let parts = (self.parts.removeValue(forKey: last) ?? []) + [last]
+        guard !self.isClosed(parts, in: transaction), let pieces = try self.pieces(of: parts, in: &transaction) else {
+            return .passed
+        }
         if self.isRedo, pieces.areEdits { return .ends }
         return pieces.open.isEmpty ? .passed : .found(pieces.open)
+    }
+
+    /// Whether an action is in part about what is not shared with its user any more: he cannot take that back, nor the
+    /// rest of it alone, which would leave what had gone over nowhere.
+    private func isClosed(_ parts: [SegmentPoint], in transaction: some StoreTransaction) -> Bool {
+        let closed = transaction.circles.closed
+        return !closed.isEmpty && parts.contains { closed.contains(transaction.progress(of: $0.segment).circle) }
     }
 
     /// The change with which the action began that came to a segment with a change, if that is still to be met.

@@ -8,6 +8,7 @@ struct NaiveActions {
     private let log: NaiveHistory
     private let verdicts: NaiveHistory.Verdicts
     private let branch: BranchID?
+    private let closed: Set<Circle>
     /// The device's changes on the timeline in their order; nil if one had not seen the one before in its circle.
     private let own: [Int]?
     private var isUndone: [Subject: Bool] = [:]
@@ -25,7 +26,7 @@ struct NaiveActions {
     /// A change that is taken back or done again, and the one that is to be taken back for that.
     typealias Next = (change: Int, target: Int)
 
-    /// `closed`: circles of which nothing is taken back.
+    /// `closed`: circles of which nothing is taken back, nor anything that was done with that.
     init(
         _ log: NaiveHistory,
         _ verdicts: NaiveHistory.Verdicts,
@@ -33,7 +34,7 @@ struct NaiveActions {
         on branch: BranchID?,
         besides closed: Set<Circle>
     ) {
-        (self.log, self.verdicts, self.branch) = (log, verdicts, branch)
+        (self.log, self.verdicts, self.branch, self.closed) = (log, verdicts, branch, closed)
         let sorted = verdicts.stamps.sorted { left, right in
             let (mine, theirs) = (log.changes[left.key], log.changes[right.key])
             return (left.value, mine.replica, mine.sequence, mine.hash)
@@ -45,7 +46,6 @@ struct NaiveActions {
         var (own, lasts): ([Int]?, [Circle: Int]) = ([], [:])
         for number in sorted where log.device(of: number) == device && log.branch(of: number) == branch {
             let circle = log.circle(of: number)
-            if closed.contains(circle) { continue }
             if let last = lasts.updateValue(number, forKey: circle), verdicts.contexts[number]?.contains(last) != true {
                 own = nil
             }
@@ -73,8 +73,10 @@ struct NaiveActions {
         guard let own = self.own, !self.crosses else { return nil }
         let starts = own.map { self.start(of: $0, among: own) }
         for first in own.reversed() where self.label(of: first) == label {
-            if isRedo, self.first(of: first) == first, !self.edits(by: first).isEmpty { return .some(nil) }
+            let isClosed = self.closed.contains(self.log.circle(of: first))
+            if isRedo, !isClosed, self.first(of: first) == first, !self.edits(by: first).isEmpty { return .some(nil) }
             let pieces = zip(own, starts).filter { $0.1 == first }.map(\.0)
+            if pieces.contains(where: { self.closed.contains(self.log.circle(of: $0)) }) { continue }
             let edits = pieces.flatMap { self.edits(by: $0) }
             if isRedo {
                 if !edits.isEmpty { return .some(nil) }
