@@ -178,9 +178,10 @@ class Run:
         passing = self.shared("task", "title=passes", "--parent", self.list)
         mixed.run("mv", passing, self.of_carol)
         wait_until(lambda: passing not in self.bob.objects(), 60.0, "it has left")
-        laptop.run("set", passing, f"note={secret('note while it is with carol')}")
-        laptop.run("unset", passing, "note")
-        mixed.run("undo")
+        mixed.run("set", passing, f"note={secret('note while it is with carol')}")
+        mixed.run("unset", passing, "note")
+        for _ in range(3):
+            mixed.run("undo")
         wait_until(lambda: passing in self.bob.objects(), 60.0, "it is back")
         # Bob writes what is his to write, and something of his own.
         self.step = self.bob.create("task", "title=by bob", "--parent", self.list)

@@ -93,13 +93,6 @@ extension Workspace {
         let known = try await self.access(to: object)
         try await self.write { transaction in
             let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
-            guard user != self.identity.user else {
-                throw PeerdError(
-                    .invalidArgument,
-                    "You cannot take an object from yourself.",
-                    advice: "Give up with \"leave\" what was shared with you."
-                )
-            }
             // Whoever owns it is the first, and keeps it.
             let others = known.people.dropFirst() + known.copies
             guard others.contains(where: { $0.person.id == user.description }) else {
@@ -107,6 +100,13 @@ extension Workspace {
                     .invalidArgument,
                     "There is nothing to take from that person: nothing was given, or the person owns the object.",
                     advice: "See who has access."
+                )
+            }
+            guard user != self.identity.user else {
+                throw PeerdError(
+                    .invalidArgument,
+                    "You cannot take an object from yourself.",
+                    advice: "Give up with \"leave\" what was shared with you."
                 )
             }
             try transaction.translating { local throws(WriteRefusal) in try local.unshare(object, with: user) }
