@@ -109,6 +109,28 @@ struct DeviceRemovalTests {
         #expect(try self.titles(tablet)[own] == "later")
     }
 
+    /// Who has told a machine that it is removed; nil if nobody has.
+    private func removal(_ machine: Int) throws -> UserID? {
+        try self.network.machines[machine].node.status(at: self.network.moment(of: machine)).removal?.user
+    }
+
+    @Test func `who was let in by another machine is not told that he is removed`() throws {
+        let laptop = try self.network.found(words: Self.words, seed: 1)
+        let phone = try self.network.join(laptop, name: "phone", seed: 3)
+        self.network.settle(seconds: 10)
+        // There is a roster.
+        let bob = try self.network.join(laptop, name: "bob's", person: "bob", words: 8, seed: 4)
+        self.introduceAll()
+        for machine in [laptop, bob] { self.network.cut(machine, phone) }
+        let ann = try self.network.join(laptop, name: "ann's", person: "ann", words: 9, seed: 5)
+        self.network.cut(laptop, ann)
+        let address = NetworkAddress(host: self.network.machines[phone].host, port: TestNetwork.port)
+        self.network.handle(ann, .addAddress(address))
+        self.network.settle(seconds: 60)
+        #expect(try !self.connected(phone).contains(self.device(ann)))
+        #expect(try self.removal(ann) == nil)
+    }
+
     @Test func `a session with a machine ends in the moment in which its removal arrives`() throws {
         let laptop = try self.network.found(words: Self.words, seed: 1)
         let phone = try self.network.join(laptop, name: "phone", seed: 3)
@@ -119,6 +141,9 @@ struct DeviceRemovalTests {
         try self.remove(phone, by: laptop)
         self.network.settle(milliseconds: 500)
         for machine in [laptop, tablet] { #expect(try !self.connected(machine).contains(self.device(phone))) }
+        #expect(try self.removal(phone) == self.network.users[laptop].user)
+        self.network.settle(seconds: 60)
+        #expect(try self.removal(tablet) == nil && self.removal(laptop) == nil)
     }
 
     /// The first machine is stolen, and removes everybody else; with the recovery words another one comes back.
@@ -241,8 +266,10 @@ struct DeviceRemovalTests {
         try self.set(note, "by the phone", phone)
         self.network.settle(seconds: 60)
         #expect(try self.titles(tablet) == [note: "note"])
+        #expect(try self.removal(phone) == self.network.users[laptop].user)
         try self.network.recover(phone, words: Self.words, generation: 2, seed: 31)
         self.network.settle(seconds: 120)
+        #expect(try self.removal(phone) == nil)
         #expect(try self.connected(tablet) == [self.device(phone)])
         try self.set(note, "recovered", phone)
         self.network.settle(seconds: 60)
@@ -329,6 +356,7 @@ struct DeviceRemovalTests {
         let user = self.network.users[ann].user
         try self.network.write(laptop) { local throws(WriteRefusal) in try local.dismiss(user) }
         self.network.settle(seconds: 30)
+        #expect(try self.removal(ann) == self.network.users[laptop].user)
         self.network.stop(ann)
         #expect(throws: TestFailure.self) { try self.network.join(laptop, name: "x", isBack: true, words: 9, seed: 6) }
         let again = try self.network.join(laptop, name: "ann's new", person: "ann", words: 9, seed: 7)

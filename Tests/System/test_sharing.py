@@ -108,6 +108,9 @@ def test_two_people_share_a_list_and_nothing_else(people):
     # What makes no sense is refused, and changes nothing.
     laptop.refused(2, "share", items, "laptop", mentions=["owns"])
     laptop.refused(2, "unshare", items, "laptop", mentions=["owns"])
+    ann.refused(2, "unshare", items, "ann", mentions=["leave"])
+    for verb in (["hide", items, ""], ["unshare", items, ""], ["share", items, "ann", "--property", ""]):
+        laptop.refused(2, *verb, mentions=["is empty"])
     laptop.refused(2, "unshare", task, "ann", mentions=["below one that is shared"])
     laptop.refused(2, "unshare", folder, "ann", mentions=["nothing to take"])
 

@@ -217,7 +217,6 @@ extension StoreTransaction {
 }
 
 extension StateReading {
-
     /// The users who made some writes, each with the stamp of his last one.
     func users(of writes: some Sequence<WriteReference>) -> [UserID: Stamp] {
         var users: [UserID: Stamp] = [:]

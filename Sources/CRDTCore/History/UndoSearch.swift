@@ -135,6 +135,8 @@ private struct UndoSearch {
     /// What a branch begins with was done on another timeline, and is taken back there: else a merge of the branch
     /// would take it back there too.
     private var ends: [SegmentIndex: UInt64]
+    /// Those of circles that are not shared with the user any more: what he did there he cannot take back.
+    private let closedEnds: [SegmentIndex: UInt64]
     /// What a branch begins with.
     private let base: SeenSegments
     private var words: UndoWords
@@ -157,10 +159,14 @@ private struct UndoSearch {
     ) throws(StoreError) {
         (self.author, self.isRedo, self.branch) = (author, isRedo, branch)
         self.base = try branch.map { id throws(StoreError) in try transaction.base(of: id) } ?? SeenSegments()
-        let ends = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
-        self.ends = ends.filter { transaction.progress(of: $0.key).branch == branch }
+        var ends = history.ends(in: &transaction) { author.takesBack($0) || $0.device == author.device }
+        ends = ends.filter { transaction.progress(of: $0.key).branch == branch }
+        let closed = transaction.circles.closed
+        self.closedEnds = ends.filter { closed.contains(transaction.progress(of: $0.key).circle) }
+        if !closed.isEmpty { ends = ends.filter { !closed.contains(transaction.progress(of: $0.key).circle) } }
+        self.ends = ends
         self.words = UndoWords(of: author.user, askedBy: author.device, on: branch, in: history, &transaction)
-        for (segment, sequence) in ends {
+        for (segment, sequence) in self.ends {
             try self.add(SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
         }
     }
@@ -186,7 +192,7 @@ private struct UndoSearch {
     /// The next action that can be taken back, or undo that can be done again; nil if there is none.
     mutating func next(in transaction: inout some StoreTransaction) throws(StoreError) -> [UndoPiece]? {
         while true {
-            if let parts = self.takeOrphans(), !self.isClosed(parts, in: transaction),
+            if let parts = self.takeOrphans(), let first = parts.last, try !self.isClosed(first, in: &transaction),
                 let pieces = try self.pieces(of: parts, in: &transaction)
             {
                 if self.isRedo, pieces.areEdits {
@@ -272,18 +278,32 @@ private struct UndoSearch {
         }
         if let start = try self.start(ofActionAt: last, in: &transaction) { return .isPart(of: start) }
         let parts = (self.parts.removeValue(forKey: last) ?? []) + [last]
-        guard !self.isClosed(parts, in: transaction), let pieces = try self.pieces(of: parts, in: &transaction) else {
-            return .passed
-        }
+        guard try !self.isClosed(last, in: &transaction), let pieces = try self.pieces(of: parts, in: &transaction)
+        else { return .passed }
         if self.isRedo, pieces.areEdits { return .ends }
         return pieces.open.isEmpty ? .passed : .found(pieces.open)
     }
 
-    /// Whether an action is in part about what is not shared with its user any more: he cannot take that back, nor the
-    /// rest of it alone, which would leave what had gone over nowhere.
-    private func isClosed(_ parts: [SegmentPoint], in transaction: some StoreTransaction) -> Bool {
-        let closed = transaction.circles.closed
-        return !closed.isEmpty && parts.contains { closed.contains(transaction.progress(of: $0.segment).circle) }
+    /// Whether the action that a change begins, or comes to its segment with, is in part about what is not shared with
+    /// its user any more: he cannot take that back, nor the rest of it alone, which would leave what had gone over
+    /// nowhere.
+    ///
+    /// - Complexity: O(*s* log *n*) for *s* segments of *n* changes in such circles.
+    private func isClosed(
+        _ first: SegmentPoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard !self.closedEnds.isEmpty else { return false }
+        if try transaction.start(ofActionAt: first, among: self.closedEnds) != nil { return true }
+        let record = try transaction.lastAction(on: first.segment, upTo: first.sequence)
+        let named = record.flatMap { $0.point == first ? $0.start : nil }
+        let own = try transaction.header(at: first)?.stamp
+        guard let start = named ?? own else { return false }
+        let device = transaction.segment(first.segment).device
+        for segment in self.closedEnds.keys where transaction.segment(segment).device == device {
+            if try transaction.firstAction(on: segment, startedAt: start) != nil { return true }
+        }
+        return false
     }
 
     /// The change with which the action began that came to a segment with a change, if that is still to be met.

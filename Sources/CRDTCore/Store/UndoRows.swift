@@ -36,8 +36,7 @@ package struct UndoRecord: Hashable, Sendable {
     package var action: SegmentPoint
     package var scope: UndoScope
     /// With which change the action begins that is taken back next in the scope, or done again next if this is a redo,
-    /// or the edit that bars that;
-    /// nil if there is nothing.
+    /// or the edit that bars that; nil if there is nothing.
     package var next: SegmentPoint?
 
     /// Whether what it is about is taken back then.

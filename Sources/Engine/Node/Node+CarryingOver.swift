@@ -9,7 +9,7 @@ struct CarryingOver {
     private var otherSince: UInt64?
     /// What was tried: it is tried again when it, or what anybody may write, has changed.
     fileprivate var tried: [ObjectIndex: Attempt] = [:]
-    /// How often something of an object was carried over since the start.
+    /// How often something of an object was carried over while something was left of it.
     fileprivate var counts: [ObjectIndex: Int] = [:]
 
     /// When the first of it is due.
@@ -39,7 +39,8 @@ struct CarryingOver {
     fileprivate static let ownPatience: UInt64 = 1_000
     /// How long it leaves to another one what that has written.
     fileprivate static let otherPatience: UInt64 = 15_000
-    /// How often something of one object is carried over in a run: whatever keeps coming back is somebody's to decide.
+    /// How often something of one object is carried over while something is left of it: what keeps coming back is
+    /// somebody's to decide.
     fileprivate static let countMaxByObject = 256
     /// Pieces that one transaction carries over.
     fileprivate static let pieceCountMax = 256
@@ -97,7 +98,7 @@ extension Node where Store: ~Copyable {
 
     /// Looks for what was left behind, and carries some of it over.
     mutating func carryOver() {
-        let (now, known) = (self.now.monotonicMilliseconds, self.carrying.tried)
+        let (now, known, counts) = (self.now.monotonicMilliseconds, self.carrying.tried, self.carrying.counts)
         do throws(StoreError) {
             self.replica.author.state.mayHaveLeft = false
             let (user, device) = (self.identity.user, self.identity.device)
@@ -108,6 +109,7 @@ extension Node where Store: ~Copyable {
             // What is left no more needs no memory.
             let left = Set(found.map(\.object))
             self.carrying.tried = known.filter { left.contains($0.key) }
+            self.carrying.counts = counts.filter { left.contains($0.key) }
             let new = found.filter { piece in
                 known[piece.object] != piece.attempt
                     && self.carrying.counts[piece.object] ?? 0 < CarryingOver.countMaxByObject
@@ -133,7 +135,7 @@ extension Node where Store: ~Copyable {
             self.pumpAll()
         } catch {
             // Nothing of it was written, so nothing was tried.
-            self.carrying.tried = known
+            (self.carrying.tried, self.carrying.counts) = (known, counts)
             self.replica.author.state.mayHaveLeft = true
             self.carrying.next = now + ConnectionTimes.backoffMax
             self.note(error)

@@ -150,6 +150,8 @@ extension Node where Store: ~Copyable {
         guard let entry = connection.keys.flatMap({ self.book[$0] }), let user = connection.author?.user,
             user == self.identity.user || user == self.identity.founder
         else { return }
+        // Whoever looks for the others hears it each time.
+        guard self.state.removal?.user != user else { return }
         if self.state.removal == nil { self.effects.append(.notice(.removed(by: entry.shownName))) }
         self.setRemoval(ToldRemoval(deviceName: entry.shownName, user: user, time: self.now.wall))
     }
@@ -221,7 +223,9 @@ extension StoreTransaction {
             guard let rights = self.rights.rights(in: index) else { return false }
             if self.circles[index] == .roster {
                 let isToSay = judge.user == judge.founder || judge.user == author.user
-                return isToSay && self.scope(of: author, for: judge) == nil
+                // Who is not known yet was not removed.
+                let wasMember = rights.hasGranted(author.user) || rights.isRemoved(author)
+                return isToSay && wasMember && self.scope(of: author, for: judge) == nil
             }
             guard self.circles[index].isOwned(by: judge.user), author.user != judge.user else { return false }
             return rights.hasGranted(author.user) && !rights.reads(author)

@@ -164,8 +164,8 @@ package struct UndoRest: Sendable {
         (self.author, self.isRedo, self.found) = (author, isRedo, found)
     }
 
-    /// How many changes are left.
-    package var changeCount: Int { self.found.pieces.count }
+    /// How many transactions are left.
+    package var transactionCount: Int { self.found.pieces.count { !$0.isPart } }
 }
 
 /// What one transaction of an undo or redo did, and what is left of the action; nil if that was the last.

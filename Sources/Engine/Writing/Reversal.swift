@@ -461,7 +461,12 @@ struct Reversal {
             try self.outdated(object, in: &store)
         }
         for (name, found) in values {
-            guard case .value(let value) = found else { continue }
+            guard case .value(let value) = found else {
+                self.keep(object, .property(name), .unknown, nil)
+                continue
+            }
+            let edit: Edit = value.map { .set(object, name: name, value: $0) } ?? .unset(object, name: name)
+            guard self.finds(room: edit, of: .property(name), on: object, in: plan) else { continue }
             if let value { try plan.set(object, name: name, value: value) } else { try plan.unset(object, name: name) }
         }
         if let place, !self.moved.contains(object) { try self.put(object, where: place, on: &plan, in: &state, &store) }
@@ -480,8 +485,12 @@ struct Reversal {
             guard !written.contains(ExactText(name)), let current = try self.now.lastWrite(at: key, in: &store),
                 try !self.words.stands(current.point, in: &store)
             else { continue }
-            let former = try self.before.lastWrite(at: key, in: &store)
-            if former?.point != current.point { values.append((name, try self.content(former, in: &store))) }
+            do throws(StoreError) {
+                let former = try self.before.lastWrite(at: key, in: &store)
+                if former?.point != current.point { values.append((name, try self.content(former, in: &store))) }
+            } catch .compacted {
+                values.append((name, .unknown))
+            }
         }
         var place: MoveRecord??
         if let current = try self.now.lastMove(of: index, in: &store),

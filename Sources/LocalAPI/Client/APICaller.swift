@@ -76,7 +76,9 @@ extension APICaller {
     /// - Throws: ``Problem`` if the answer is one.
     package func pieces(_ request: APIRequest, _ take: ([UInt8]) async throws -> Void) async throws {
         // No path leads there.
-        guard !request.path.contains("") else { throw Problem.badRequest("A name or an id is empty.") }
+        guard !request.path.contains("") else {
+            throw Problem(.badRequest, "bad-request", "A name or an id is empty.", advice: "Name what is meant.")
+        }
         try await self.exchange(request) { answer in
             try await answer.requireSuccess()
             while let piece = try await answer.next() { try await take(piece) }

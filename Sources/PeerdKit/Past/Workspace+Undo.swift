@@ -347,10 +347,10 @@ extension Workspace {
         undone.add(step, readBy: self.identity.device)
         while let rest = step.rest {
             try Task.checkCancellation()
-            progress(undone.transactionCount, rest.changeCount)
+            progress(undone.transactionCount, rest.transactionCount)
             let count = written + undone.transactionCount
             guard let next = try await self.write(behind: count, on: branch, { try $0.reverse(rest) }) else {
-                undone.leftCount = rest.changeCount
+                undone.leftCount = rest.transactionCount
                 break
             }
             step = next
