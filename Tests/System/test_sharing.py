@@ -345,6 +345,19 @@ def test_somebody_who_is_removed_is_refused(people):
     ann.result("sync", "--timeout", "3")
     check(not holds(ann, secret), "what was written after she was removed was sent to her")
     laptop.refused(3, "share", items, "bob", mentions=["bob"])
+    # She comes back with the machine that she had, and what she wrote apart is there.
+    wait_until(lambda: ann.json("status").get("removed"), 30.0, "she is told")
+    laptop.refused(3, "share", items, "ann", mentions=["removed", "readmit"])
+    laptop.refused(3, "users", "rename", "ann", "anna", mentions=["removed", "readmit"])
+    ann.refused(2, "users", "readmit", "ann", mentions=["in the workspace"])
+    laptop.refused(2, "users", "readmit", "laptop", mentions=["is in the workspace"])
+    laptop.run("users", "readmit", "ann")
+    laptop.run("share", items, "ann", "--write")
+    wait_until(lambda: holds(ann, secret), 60.0, "she reads it again")
+    wait_until(lambda: not ann.json("status").get("removed"), 30.0, "she is told that, too")
+    ann.run("set", items, "title=again")
+    wait_until(lambda: laptop.json("get", items)["properties"]["title"] == "again", 60.0, "what she writes counts")
+    check(ann.json("get", own)["type"] == "note", "what is hers is there")
 
 
 def test_a_hidden_property_reaches_nobody_but_those_it_is_shared_with(people, world):

@@ -12,6 +12,10 @@ struct SharingRoutes: Sendable {
             Route(.DELETE, "/api/users/{user}") { try await self.remove($0) },
             Route(.PATCH, "/api/users/{user}") { try await self.rename($0) },
             Route(.POST, "/api/users/{user}/verification") { try await self.verify($0) },
+            Route(.POST, "/api/users/{user}/readmission") { request in
+                try await self.workspace.readmit(person: request.parameters[0])
+                return Response.noContent
+            },
             Route(.GET, "/api/access") { _ in
                 AccessList(shares: try await self.workspace.shares().map { AccessAnswer($0, of: $0.shared) })
             },

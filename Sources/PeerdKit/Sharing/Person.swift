@@ -138,6 +138,22 @@ struct People {
         (self.all + self.former).first { $0.id == user.description } ?? self.person(user, "")
     }
 
+    /// Whether a user was let in once and is not any more.
+    func isFormer(_ user: UserID) -> Bool { self.former.contains { $0.id == user.description } }
+
+    /// The user whom a name or an id means, who is in the workspace.
+    ///
+    /// Throws `noSuchPerson`.
+    func member(_ text: String) throws -> UserID {
+        let user = try self.user(text)
+        guard self.isFormer(user) else { return user }
+        throw PeerdError(
+            .noSuchPerson,
+            "“\(self.person(user).name.prefix(80))” was removed from the workspace.",
+            advice: "Whoever created the workspace can let the person in again: peerd users readmit."
+        )
+    }
+
     /// The user whom a name or an id means.
     ///
     /// Throws `noSuchPerson`.

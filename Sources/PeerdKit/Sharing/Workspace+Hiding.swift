@@ -60,7 +60,7 @@ extension Workspace {
             )
         }
         let step = { @Sendable (transaction: inout WriteTransaction) throws -> Bool in
-            let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
+            let user = try transaction.readingStore { store in try self.people(in: &store).member(person) }
             return try transaction.translating { local throws(WriteRefusal) in
                 try local.share(name, of: object, with: user, as: given)
             }

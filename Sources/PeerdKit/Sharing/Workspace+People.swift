@@ -46,7 +46,7 @@ extension Workspace {
         try await self.write { transaction in
             let (user, known) = try transaction.readingStore { store in
                 let people = try self.people(in: &store)
-                let user = try people.user(person)
+                let user = try people.member(person)
                 return (user, people.person(user))
             }
             guard user != self.identity.founder else {
@@ -82,11 +82,39 @@ extension Workspace {
         try await self.write { transaction in
             let (user, known) = try transaction.readingStore { store in
                 let people = try self.people(in: &store)
-                let user = try people.user(person)
+                let user = try people.member(person)
                 return (user, people.person(user))
             }
             try transaction.translating { local throws(WriteRefusal) in
                 try local.name(user, name, isVerified: known.isVerified)
+            }
+        }
+    }
+
+    /// Lets a person into the workspace again who was removed from it: with the machines that he had, but for those
+    /// that were removed by themselves.
+    ///
+    /// What was taken from him is to be shared with him again, and he is unverified until the words are compared again.
+    ///
+    /// - Parameter person: the name that the person had, or the id.
+    /// - Throws: ``PeerdError`` with `noSuchPerson`, `invalidArgument` unless he was removed, `notPermitted` unless you
+    ///   created the workspace, or as ``write(_:)`` does.
+    public func readmit(person: String) async throws {
+        try await self.write { transaction in
+            let (user, known) = try transaction.readingStore { store in
+                let people = try self.people(in: &store)
+                let user = try people.user(person)
+                guard people.isFormer(user) else {
+                    throw PeerdError(
+                        .invalidArgument,
+                        "“\(people.person(user).name.prefix(80))” is in the workspace.",
+                        advice: "Name somebody who was removed."
+                    )
+                }
+                return (user, people.person(user))
+            }
+            try transaction.translating { local throws(WriteRefusal) in
+                try local.name(user, known.name, isVerified: false)
             }
         }
     }

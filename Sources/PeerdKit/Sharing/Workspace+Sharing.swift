@@ -63,7 +63,7 @@ extension Workspace {
         let known = try await self.access(to: object)
         let step = { @Sendable (transaction: inout WriteTransaction) throws -> Bool in
             let people = try transaction.readingStore { store in try self.people(in: &store) }
-            let user = try people.user(person)
+            let user = try people.member(person)
             if role == .manager, !people.person(user).isVerified { throw PeerdError(unverified: people.person(user)) }
             guard known.people.first?.person.id != user.description else {
                 throw PeerdError(

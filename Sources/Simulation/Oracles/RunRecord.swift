@@ -196,6 +196,7 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     case propertyShared
     case deviceRemoved
     case personDismissed
+    case personReadmitted
     /// A machine was certified anew with the words of its user.
     case machineRecovered
     /// Something was taken back, or done again, where several people write.

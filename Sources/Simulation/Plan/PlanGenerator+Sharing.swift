@@ -5,7 +5,7 @@ internal import CRDTCore
 /// All of it comes from a lane of its own, so that nothing else of a plan hangs on it.
 extension PlanGenerator {
     /// How many worlds in a hundred are of several people.
-    private static let sharedPercent = 17
+    private static let sharedPercent = 50
     /// How many objects everybody begins with; the next person's have the next numbers.
     private static let ownCount = 3
     private static let userCountMax = 3
@@ -143,8 +143,14 @@ extension PlanGenerator {
         case 13, 14: return self.removal(by: peer)
         case 15: return [share, .sharing(peer: guest, .leave(object))] + (self.chance(50) ? [share] : [])
         // Only the founder can.
-        default: return self.chance(40) ? [.sharing(peer: 0, .dismiss(self.guest(of: 0)))] : [share]
+        default: return self.chance(40) ? self.dismissal() : [share]
         }
+    }
+
+    private func dismissal() -> [Action] {
+        let guest = self.guest(of: 0)
+        let again = self.chance(40) ? [Action.sharing(peer: 0, .readmit(guest))] : []
+        return [.sharing(peer: 0, .dismiss(guest))] + again
     }
 
     /// Somebody removes another machine of his, or the founder one of somebody else.

@@ -18,6 +18,8 @@ package enum SharingAction: Hashable, Sendable {
     case removeDevice(Int, keeping: [Int])
     /// Takes somebody out of the workspace.
     case dismiss(Int)
+    /// Lets somebody in again who was taken out.
+    case readmit(Int)
     /// Certifies the machine anew with the user's words, so that it stands above all of his that are not.
     case recover
 }
@@ -42,6 +44,7 @@ extension SharingAction {
         case .removeDevice(let peer, let kept):
             number(peer).map { .removeDevice($0, keeping: kept.compactMap(number)) }
         case .dismiss(let peer): number(peer).map { .dismiss($0) }
+        case .readmit(let peer): number(peer).map { .readmit($0) }
         }
     }
 
@@ -57,7 +60,7 @@ extension SharingAction {
             .shareProperty(number(object), name: name, with: peer, role)
         case .unshareProperty(let object, let name, let peer):
             .unshareProperty(number(object), name: name, from: peer)
-        case .removeDevice, .dismiss, .recover: self
+        case .removeDevice, .dismiss, .readmit, .recover: self
         }
     }
 
@@ -82,7 +85,7 @@ extension SharingAction {
             return role == .reader ? [] : [.shareProperty(object, name: name, with: peer, .reader)]
         case .unshareProperty: return []
         case .removeDevice(let peer, let kept): return kept.isEmpty ? [] : [.removeDevice(peer, keeping: [])]
-        case .dismiss, .recover: return []
+        case .dismiss, .readmit, .recover: return []
         }
     }
 }

@@ -32,6 +32,7 @@ extension ScenarioParser {
             return .removeDevice(peer, keeping: line.take("keeping") ? try self.peers(&line) : [])
         }
         if line.take("recovers") { return .recover }
+        if line.take("readmits") { return .readmit(try self.peer(&line)) }
         return line.take("dismisses") ? .dismiss(try self.peer(&line)) : nil
     }
 
@@ -93,6 +94,7 @@ extension ScenarioText {
             "removes \(self.peer(peer))" + (kept.isEmpty ? "" : " keeping \(self.peers(kept))")
         case .recover: "recovers"
         case .dismiss(let peer): "dismisses \(self.peer(peer))"
+        case .readmit(let peer): "readmits \(self.peer(peer))"
         }
     }
 

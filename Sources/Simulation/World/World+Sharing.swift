@@ -37,6 +37,7 @@ extension World {
             let keep = Set(kept.compactMap { self.machine($0)?.device })
             return self.machine(peer).map { .removeDevice($0.device, keeping: keep) }
         case .dismiss(let peer): return user(peer).map { .dismiss($0) }
+        case .readmit(let peer): return user(peer).map { .readmit($0) }
         case .recover: return nil
         }
     }
@@ -56,6 +57,7 @@ private enum SharingDeed: Sendable {
     case unshareProperty(ObjectID, String, UserID)
     case removeDevice(DeviceID, keeping: Set<DeviceID>)
     case dismiss(UserID)
+    case readmit(UserID)
 
     /// How many transactions it may take.
     var transactionCount: Int {
@@ -79,6 +81,7 @@ private enum SharingDeed: Sendable {
         case .removeDevice(let device, let keep):
             _ = try local.remove(device: device, keeping: keep, takingOthers: true)
         case .dismiss(let user): try local.dismiss(user)
+        case .readmit(let user): try local.name(user, "", isVerified: false)
         }
     }
 }
@@ -94,6 +97,7 @@ extension SharingAction {
         case .shareProperty, .unshareProperty: .propertyShared
         case .removeDevice: .deviceRemoved
         case .dismiss: .personDismissed
+        case .readmit: .personReadmitted
         case .recover: .machineRecovered
         }
     }

@@ -211,7 +211,7 @@ struct WhyCommand: AsyncParsableCommand {
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "users",
-        abstract: "List the people of the workspace; verify, rename or remove one.",
+        abstract: "List the people of the workspace; verify, rename, remove or readmit one.",
         discussion: """
             Behind the name of a person come four words until he is verified: he sees the same ones, in this list and \
             when he joins. Let him read them to you, by telephone or face to face, and run "peerd users verify NAME" \
@@ -220,15 +220,16 @@ struct UsersCommand: AsyncParsableCommand {
             "peerd users rename NAME NEW" calls a person something else.
 
             "peerd users remove NAME" ends the sessions of all machines of that person, and refuses them from now on. \
-            What they were sent they keep, and what they have written stays. Only whoever created the workspace can do \
-            these three.
+            What they were sent they keep, and what they have written stays. "peerd users readmit NAME" lets a person \
+            in again, with the machines that he had, when one of them meets one that knows of it. Only whoever created \
+            the workspace can do these four.
             """,
         exitCodes: ExitStatus.commonWithObject
     )
 
     @OptionGroup var options: DataOptions
 
-    @Argument(help: "verify, after the words were compared; rename; or remove, to take a person out of the workspace.")
+    @Argument(help: "verify, after the words were compared; rename; remove, to take a person out; or readmit.")
     var action: String?
 
     @Argument(help: "The name of the person, or the first 4 or more digits of his id.")
@@ -243,6 +244,8 @@ struct UsersCommand: AsyncParsableCommand {
         switch (action, self.words.isEmpty) {
         case ("remove", true) where !person.isEmpty:
             try await self.options.work(mayWrite: true) { try await $0.removeUser(person) }
+        case ("readmit", true) where !person.isEmpty:
+            try await self.options.work(mayWrite: true) { try await $0.readmitUser(person) }
         case ("rename", false) where !person.isEmpty && self.words.count == 1:
             try await self.options.work(mayWrite: true) { try await $0.rename(user: person, to: self.words[0]) }
         case ("verify", false) where !person.isEmpty:
@@ -253,7 +256,7 @@ struct UsersCommand: AsyncParsableCommand {
                 .usage,
                 """
                 This is not understood; write "peerd users", "peerd users verify NAME WORD WORD WORD WORD", \
-                "peerd users rename NAME NEW" or "peerd users remove NAME".
+                "peerd users rename NAME NEW", "peerd users remove NAME" or "peerd users readmit NAME".
                 """
             )
         }

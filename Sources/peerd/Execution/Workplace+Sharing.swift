@@ -135,6 +135,13 @@ extension Workplace {
         if !self.output.isJSON { try self.output.line("\(user) is verified.") }
     }
 
+    func readmitUser(_ person: String) async throws {
+        try await self.caller.send(APIRequest(.post, "api", "users", person, "readmission"))
+        if !self.output.isJSON {
+            try self.output.line("\(person) is let in again; share with that person again what was taken.")
+        }
+    }
+
     func removeUser(_ person: String) async throws {
         try await self.caller.send(APIRequest(.delete, "api", "users", person))
         if !self.output.isJSON {
