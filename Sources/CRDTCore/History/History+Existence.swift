@@ -96,7 +96,20 @@ extension History {
         return ObjectRecord.Creation(write: first, type: typeName, kind: kindName)
     }
 
-    /// Whether an object showed: it lived, or something below it did.
+    /// The circles that the user of the store had left: what had been in them did not show.
+    ///
+    /// On a branch those that he has left now.
+    private mutating func left(in transaction: inout some StoreTransaction) throws(StoreError) -> Set<CircleIndex> {
+        if let known = self.leftCircles { return known }
+        var left = transaction.rights.left
+        if !self.view.namesMissing, let user = transaction.circles.reader?.user {
+            left = try transaction.circlesLeft(by: user, in: self.view)
+        }
+        self.leftCircles = left
+        return left
+    }
+
+    /// Whether an object showed: it lived, or something below it did, in a circle that the user had not left.
     ///
     /// - Complexity: O(*n*) for *n* objects below one that did not live, which are then known.
     package mutating func isVisible(
@@ -106,6 +119,7 @@ extension History {
         if self.isPresent { return try transaction.look(at: object) { $0.isVisible } }
         if let known = self.visibilities[object] { return known }
         if self.visibilities.count >= Self.keptCountMax { self.visibilities.removeAll(keepingCapacity: true) }
+        if try self.left(in: &transaction).contains(transaction.look(at: object, { $0.circle })) { return false }
         // What was met, each with what it stood below; that is nil for the first.
         var (waiting, met): ([ObjectIndex], [ObjectIndex: ObjectIndex?]) = ([object], [object: nil])
         while let next = waiting.popLast() {

@@ -12,6 +12,7 @@ package struct History {
     private var replayed: [ObjectIndex: [MoveRecord]] = [:]
     var lives: [ObjectIndex: Bool] = [:]
     var visibilities: [ObjectIndex: Bool] = [:]
+    var leftCircles: Set<CircleIndex>?
 
     /// The number of objects that are looked at in one go.
     static let pageCount = 256

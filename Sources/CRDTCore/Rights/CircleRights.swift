@@ -136,9 +136,26 @@ package struct CircleRights: Sendable {
     }
 
     /// Whether a user has given up by himself what he was granted, and nobody has granted him anything since.
-    func hasLeft(_ user: UserID) -> Bool {
-        let hasLeft = self.removals.contains { $0.user == user && $0.level == .oneself }
-        return hasLeft && !self.grants.contains { $0.grant.user == user && self.removals(of: $0).isEmpty }
+    func hasLeft(_ user: UserID) -> Bool { self.hasLeft(user, by: { _ in true }) }
+
+    /// The same by some of what is said.
+    func hasLeft(_ user: UserID, by counts: (StatementPlace) -> Bool) -> Bool {
+        let hasLeft = self.removals.contains { $0.user == user && $0.level == .oneself && counts($0.place) }
+        return hasLeft
+            && !self.grants.contains { grant in
+                grant.grant.user == user && counts(grant.place)
+                    && !self.removals(of: grant).contains { counts($0.place) }
+            }
+    }
+
+    /// What is said about a user: grants to him, and removals of him.
+    func places(about user: UserID) -> [StatementPlace] {
+        self.grants.filter { $0.grant.user == user }.map(\.place) + self.standingRemovals(of: user)
+    }
+
+    /// Whether a user has ever given up what he was granted.
+    func hasEverLeft(_ user: UserID) -> Bool {
+        self.removals.contains { $0.user == user && $0.level == .oneself }
     }
 
     /// Whether a device reads the circle, as far as is known here.

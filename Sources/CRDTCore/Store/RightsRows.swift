@@ -17,6 +17,28 @@ extension StoreTransaction {
     }
 }
 
+extension StoreTransaction {
+    /// The circles that a user had left in a state of the past.
+    ///
+    /// - Complexity: O(*s*) for *s* statements about him in circles that he has ever left.
+    mutating func circlesLeft(by user: UserID, in view: HistoryView) throws(StoreError) -> Set<CircleIndex> {
+        var left: Set<CircleIndex> = []
+        for number in 0..<UInt32(self.circles.count) {
+            let circle = CircleIndex(rawValue: number)
+            guard let rights = self.rights.rights(in: circle), rights.hasEverLeft(user) else { continue }
+            var counted: Set<StatementPlace> = []
+            for place in rights.places(about: user) {
+                let (segment, sequence) = (place.change.segment, place.change.sequence)
+                let stamp = try self.header(at: place.change)?.stamp ?? .zero
+                let write = WriteReference(stamp: stamp, segment: segment, sequence: sequence, index: place.index)
+                if view.counts(write) { counted.insert(place) }
+            }
+            if rights.hasLeft(user, by: counted.contains) { left.insert(circle) }
+        }
+        return left
+    }
+}
+
 extension Edit {
     /// What its author must be allowed; nil for what needs no right.
     package var need: RightNeed? {

@@ -318,7 +318,7 @@ extension TransactionPlan {
     /// What stands at the root of a circle is placed among other things by the base, where it does not live: a circle
     /// says nothing of others to its readers.
     func parts(in transaction: inout some CircleReading) throws(WriteRefusal) -> [CircleEdits] {
-        if self.birthplaces.isEmpty, self.circles.isEmpty, transaction.circles.count == 1 {
+        if self.base == .home, self.birthplaces.isEmpty, self.circles.isEmpty, transaction.circles.count == 1 {
             return [CircleEdits(circle: .home, edits: self.edits)]
         }
         var parts: [Circle: [Edit]] = [:]

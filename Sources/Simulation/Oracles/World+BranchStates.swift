@@ -20,7 +20,7 @@ struct BranchStates: Hashable {
     init(of transaction: inout some StoreTransaction) throws(StoreError) {
         self.stored = try Frontier(of: &transaction)
         for entry in transaction.branches.all {
-            var state = HistoryState(try transaction.view(of: entry.opening.id), of: transaction)
+            var state = CombinedState(try transaction.view(of: entry.opening.id), of: transaction)
             try state.requireComplete()
             let export = try StateExport.json(of: &state)
             let isClosed = !transaction.isOpen(entry.opening.id)
@@ -73,7 +73,8 @@ extension World {
         guard let openings = first?.states.branches.map(\.opening), !self.record.hasFatalFinding else { return }
         self.record.mark(.branchesCompared)
         if openings.contains(where: { $0.parent != nil }) { self.record.mark(.branchOfBranch) }
-        guard self.tape.chance(World.branchModelPercent, .oracles) || self.comparesAll else { return }
+        // The model of branches is of one circle.
+        guard !self.isShared, self.tape.chance(World.branchModelPercent, .oracles) || self.comparesAll else { return }
         let machine = core[self.tape.below(core.count, .oracles)]
         let branches = [nil] + openings.map { Optional($0.id) }
         self.compareBranches(of: machine, branches, changeCountMax: World.modelChangeCountMax, isSettled: true)

@@ -106,24 +106,11 @@ extension World {
         let now = machine.clock.wall(at: self.time)
         do throws(StoreError) {
             _ = try machine.read { transaction throws(StoreError) in
-                var circles: [(Circle, NaiveModel)] = []
-                var count = 0
                 guard try transaction.isComplete(), !StateChecks.hasAppliedHeld(at: now, in: transaction) else {
                     return
                 }
-                for number in 0..<UInt32(transaction.circles.count) {
-                    let index = CircleIndex(rawValue: number)
-                    let circle = transaction.circles[index]
-                    let owner = circle.owner(founder: founder)
-                    let log = try LogReading(of: &transaction, founder: owner, now: now, in: index)
-                    count += log.changeCount
-                    guard count <= World.modelChangeCountMax else { return }
-                    // What the user has left shows him nothing. What lay beside others covers nothing any more once its
-                    // readers are told that it is over.
-                    let isOver = circle.isBeside && transaction.circles.closed.contains(index)
-                    guard circle != .roster, !isOver, !log.history.hasLeft(user) else { continue }
-                    circles.append((circle, NaiveModel(log.history.permitted())))
-                }
+                let circles = try self.modelOfCircles(in: &transaction, of: machine, now)
+                guard let circles else { return }
                 self.record.mark(.circlesComparedWithModel)
                 let reader = CircleReader(user: user, founder: founder)
                 let ended = Set(transaction.circles.closed.map { transaction.circles[$0] })
@@ -135,6 +122,62 @@ extension World {
             }
         } catch {
             self.note(.damage, "\(error)", on: machine)
+        }
+    }
+
+    /// The circles that show a user something, each by the naive model; nil if their logs are too long for that.
+    ///
+    /// `frontier`: what of them counts; nil for all.
+    private func modelOfCircles(
+        in transaction: inout some StoreTransaction,
+        of machine: Machine,
+        _ now: WallTime,
+        upTo frontier: Frontier? = nil
+    ) throws(StoreError) -> [(Circle, NaiveModel)]? {
+        var circles: [(Circle, NaiveModel)] = []
+        var count = 0
+        for number in 0..<UInt32(transaction.circles.count) {
+            let index = CircleIndex(rawValue: number)
+            let circle = transaction.circles[index]
+            let owner = circle.owner(founder: machine.founder)
+            let log = try LogReading(of: &transaction, founder: owner, now: now, in: index)
+            count += log.changeCount
+            guard count <= World.modelChangeCountMax else { return nil }
+            // What the user has left shows him nothing. What lay beside others covers nothing any more once its
+            // readers are told that it is over.
+            let isOver = circle.isBeside && transaction.circles.closed.contains(index)
+            let known = frontier.map { log.history.upTo($0) } ?? log.history
+            guard circle != .roster, !isOver, !known.hasLeft(machine.user) else { continue }
+            var history = log.history.permitted()
+            history = history.madeOffline(on: nil, history.verdicts())
+            if let frontier { history = history.upTo(frontier) }
+            circles.append((circle, NaiveModel(history)))
+        }
+        return circles
+    }
+
+    /// P20: what a machine had shown reads on each machine of its user as the naive model makes it of the changes of
+    /// then, judged by all that is known now.
+    func checkPastOfCircles(_ core: [Machine]) {
+        guard !self.hasCompacted, let version = self.oracles.versions.all.last else { return }
+        let user = self.machines[version.machine].user
+        for machine in core where machine.user == user && !self.record.hasFatalFinding {
+            let now = machine.clock.wall(at: self.time)
+            let found = self.readPast(of: machine) { transaction throws(StoreError) -> String? in
+                guard try transaction.isComplete(), !StateChecks.hasAppliedHeld(at: now, in: transaction),
+                    let seen = try RecordedVersion.seen(version.frontier, in: &transaction),
+                    let circles = try self.modelOfCircles(in: &transaction, of: machine, now, upTo: version.frontier)
+                else { return nil }
+                let reader = CircleReader(user: machine.user, founder: machine.founder)
+                let ended = Set(transaction.circles.closed.map { transaction.circles[$0] })
+                let expected = NaiveCombination(circles, for: reader, ended: ended)
+                var past = CombinedState(HistoryView(seen: seen), of: transaction)
+                let actual = try NaiveCombination(of: &past)
+                self.record.mark(.pastRead)
+                return actual == expected ? nil : actual.difference(from: expected)
+            }
+            let message = found.map { "the naive model comes to another state of the past: \($0)" }
+            self.note(.pastDiffers, message, on: machine)
         }
     }
 }

@@ -23,7 +23,8 @@ extension World {
         }
         guard let (version, fingerprint) = found else { return }
         self.oracles.versions.add(version)
-        self.checkWriteCounts(fingerprint, of: machine)
+        // What goes over into another circle begins anew there.
+        if !self.isShared { self.checkWriteCounts(fingerprint, of: machine) }
     }
 
     /// Where names of changes collide, a context comes to mean less when another change with the name arrives.

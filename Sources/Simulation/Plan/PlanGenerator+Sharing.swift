@@ -34,10 +34,9 @@ extension PlanGenerator {
         var users = (0..<self.plan.peerCount).map { $0 == 0 ? 0 : self.below(count) }
         if !users.contains(where: { $0 > 0 }) { users[1 + self.below(users.count - 1)] = 1 }
         self.plan.users = Plan.renumbered(users)
-        // What was is read, and branches are, where one person has all of it.
         self.plan.actions = self.plan.actions.compactMap { timed in
             switch timed.action {
-            case .history(_, .remember), .history(_, .bringBack), .branch, .hostile: nil
+            case .hostile: nil
             case .write(let peer, let steps):
                 TimedAction(time: timed.time, action: .write(peer: peer, steps.map { self.owned($0, peer) }))
             case .network(.partition(let groups)):

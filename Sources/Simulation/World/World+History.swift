@@ -158,7 +158,7 @@ extension World {
         let after = machine.look { transaction throws(StoreError) in
             try UndoCheck.State(of: nil, in: &transaction, founder: founder, now: now)
         }
-        guard let after, after.follows(before, by: 1) else { return }
+        guard let after, after.follows(before, by: 1, opensChains: self.isShared) else { return }
         self.record.mark(.broughtBack)
         for (id, object) in then.sorted(by: { $0.key < $1.key })
         where after.visible[id]?.properties != object.properties {
@@ -189,7 +189,7 @@ extension VisibleObject {
         at view: HistoryView,
         in transaction: some StoreTransaction
     ) throws(StoreError) -> [ObjectID: VisibleObject] {
-        var past = HistoryState(view, of: transaction)
+        var past = CombinedState(view, of: transaction)
         guard let root = try past.existingObjectIndex(of: object) else { return [:] }
         let ids = try StateExport.subtree(root, in: &past).map { index throws(StoreError) in try past.object(index).id }
         return try VisibleObject.all(of: &past).filter { ids.contains($0.key) }

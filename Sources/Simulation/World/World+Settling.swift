@@ -54,11 +54,13 @@ extension World {
             self.compareWithModel(core[0])
         }
         self.compareWithReplay(core)
-        if !self.isShared {
+        if self.isShared {
+            self.checkPastOfCircles(core)
+        } else {
             self.checkVersions(core)
             self.compareHistory(core)
-            self.checkBranches(core)
         }
+        self.checkBranches(core)
         self.checkErasures(core)
         self.checkSessions(core)
         if self.watchesSilence, !self.plan.endsWhenEqual { self.probe(core) }
