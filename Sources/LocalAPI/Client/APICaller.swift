@@ -77,7 +77,8 @@ extension APICaller {
     package func pieces(_ request: APIRequest, _ take: ([UInt8]) async throws -> Void) async throws {
         // No path leads there.
         guard !request.path.contains("") else {
-            throw Problem(.unprocessableEntity, "invalid-argument", "A name or an id is empty.", advice: "Name what is meant.")
+            let (code, advice) = ("invalid-argument", "Name what is meant.")
+            throw Problem(.unprocessableEntity, code, "A name or an id is empty.", advice: advice)
         }
         try await self.exchange(request) { answer in
             try await answer.requireSuccess()
