@@ -345,7 +345,7 @@ def test_somebody_who_is_removed_is_refused(people):
     ann.result("sync", "--timeout", "3")
     check(not holds(ann, secret), "what was written after she was removed was sent to her")
     laptop.refused(3, "share", items, "bob", mentions=["bob"])
-    # She comes back with the machine that she had, and what she wrote apart is there.
+    # She comes back with the machine that she had, and what was hers is there.
     wait_until(lambda: ann.json("status").get("removed"), 30.0, "she is told")
     laptop.refused(3, "share", items, "ann", mentions=["removed", "readmit"])
     laptop.refused(3, "users", "rename", "ann", "anna", mentions=["removed", "readmit"])

@@ -15,9 +15,7 @@ extension StoreTransaction {
         guard let edit = try self.edit(write) else { return false }
         return ends.allow(edit, at: write.sequence)
     }
-}
 
-extension StoreTransaction {
     /// The circles that a user had left in a state of the past.
     ///
     /// - Complexity: O(*s*) for *s* statements about him in circles that he has ever left.

@@ -150,7 +150,7 @@ struct People {
         throw PeerdError(
             .noSuchPerson,
             "“\(self.person(user).name.prefix(80))” was removed from the workspace.",
-            advice: "Whoever created the workspace can let the person in again: peerd users readmit."
+            advice: "Whoever created the workspace can let the person in again, with \"users readmit\"."
         )
     }
 

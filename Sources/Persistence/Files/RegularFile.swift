@@ -101,8 +101,6 @@ package struct RegularFile: ~Copyable, Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular(Self.words(status.st_mode)) }
         // What another process removes at this moment has no name left.
         guard status.st_nlink > 0 else { return nil }
-        // What another process removes at this moment has no name left.
-        guard status.st_nlink > 0 else { return nil }
         guard mayHaveOtherNames || status.st_nlink == 1 else { throw .hasOtherNames }
         return Int(status.st_size)
     }

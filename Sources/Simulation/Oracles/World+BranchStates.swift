@@ -73,8 +73,7 @@ extension World {
         guard let openings = first?.states.branches.map(\.opening), !self.record.hasFatalFinding else { return }
         self.record.mark(.branchesCompared)
         if openings.contains(where: { $0.parent != nil }) { self.record.mark(.branchOfBranch) }
-        // The model of branches is of one circle.
-        guard !self.isShared, self.tape.chance(World.branchModelPercent, .oracles) || self.comparesAll else { return }
+        guard self.tape.chance(World.branchModelPercent, .oracles) || self.comparesAll else { return }
         let machine = core[self.tape.below(core.count, .oracles)]
         let branches = [nil] + openings.map { Optional($0.id) }
         self.compareBranches(of: machine, branches, changeCountMax: World.modelChangeCountMax, isSettled: true)
@@ -83,7 +82,8 @@ extension World {
     /// P36: a timeline (nil: the main one) shows what it would if devices had been offline since their branches began,
     /// had come back where they were merged, and nobody knew of branches.
     func compareBranches(of machine: Machine, _ branches: [BranchID?], changeCountMax: Int, isSettled: Bool) {
-        guard !World.hasShortNames else { return }
+        // The model of branches is of one circle.
+        guard !World.hasShortNames, !self.isShared else { return }
         let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
         let found = self.readPast(of: machine) { transaction throws(StoreError) -> String? in
             guard !StateChecks.hasAppliedHeld(at: now, in: transaction) else { return nil }

@@ -115,9 +115,7 @@ extension World {
         self.handle(machine, .write([request]))
         self.noteAction(of: request, on: machine)
         guard machine.isUp, !machine.isTainted, self.acknowledged?.request == request.id else { return }
-        if !self.isShared {
-            self.compareBranches(of: machine, [into], changeCountMax: World.mergedChangeCountMax, isSettled: false)
-        }
+        self.compareBranches(of: machine, [into], changeCountMax: World.mergedChangeCountMax, isSettled: false)
         let hasMerged = machine.look { transaction throws(StoreError) in StateChecks.hasMerged(in: transaction) }
         if into == nil, hasMerged == true { self.record.mark(.branchMerged) }
     }

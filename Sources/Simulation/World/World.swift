@@ -33,7 +33,7 @@ package final class World {
     /// Whether the past is read in any case, and not only in a share of the runs.
     var comparesAll = false
     /// Whether this run keeps states and reads them again in the end, which takes time.
-    lazy var readsPast = (self.comparesAll || self.tape.chance(World.pastPercent, .oracles))
+    lazy var readsPast = self.comparesAll || self.tape.chance(World.pastPercent, .oracles)
     /// Whether it is also tried what writes and strangers do to them then.
     var disturbsSilence = true
     /// The last request to restamp what is held.
