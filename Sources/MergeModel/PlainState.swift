@@ -200,7 +200,8 @@ package enum ModelWords {
         case .branch: "branch"
         case .rights: "rights"
         case .action(let statement):
-            "action \(statement.start?.rawValue ?? 0)\(statement.isPart ? "+" : "") of \(ModelText(statement.label))"
+            "action \(statement.start?.rawValue ?? 0)\(["", "+", "^"][Int(statement.link.rawValue)]) of "
+                + "\(ModelText(statement.label))"
         case .erase(let erasure): "erase \(self.short(erasure.object)).\(ModelText(erasure.name))"
         case .unknown(let kind, _): "unknown \(kind)"
         case .redacted(let object, let name, _): "redacted \(self.short(object)).\(ModelText(name))"

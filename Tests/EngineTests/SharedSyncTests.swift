@@ -331,7 +331,8 @@ struct SharedSyncTests {
         self.network.settle(seconds: 5)
         // The word of somebody else ends nothing.
         let circles = try self.circles(ann).filter { $0.isOwned(by: self.network.users[first].user) }
-        self.network.machines[ann].node.noteEnded(circles.map { EndedCircle($0) }, by: user)
+        let ended = circles.map { EndedCircle($0) }
+        self.network.machines[ann].node.noteEnded(ended, by: user, holding: SeenSegments())
         try self.network.write(ann, .set(list, name: "title", value: .string("hers again")))
         self.network.settle(seconds: 5)
         try self.network.write(first) { local throws(WriteRefusal) in try local.unshare(list, with: user) }

@@ -8,31 +8,40 @@ package struct ActionStatement: Hashable, Sendable {
     package var label: String
     /// The stamp of its author's change with which the action began, in whatever circle; nil if it begins here.
     package var start: Stamp?
-    /// Whether the change is of one transaction with the one of its action that its author has written right before,
-    /// in another circle.
-    package var isPart: Bool
+    /// What the change has to do with what its author had written for the action before.
+    package var link: ActionLink
 
-    package init(label: String, start: Stamp? = nil, isPart: Bool = false) {
-        (self.label, self.start, self.isPart) = (label, start, isPart && start != nil)
+    package init(label: String, start: Stamp? = nil, link: ActionLink = .follows) {
+        (self.label, self.start, self.link) = (label, start, start == nil ? .follows : link)
     }
 
     /// Appends the canonical bytes.
     func encode(to bytes: inout [UInt8]) {
         bytes.appendPrefixed(self.label)
         if let start = self.start { bytes.appendBigEndian(start.rawValue) }
-        if self.isPart { bytes.append(1) }
+        if self.link != .follows { bytes.append(self.link.rawValue) }
     }
 
     /// Reads a statement that fills all of `payload`.
     init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
         var reader = ByteReader(Array(payload))
         self.label = try reader.text(atMost: Limits.labelByteCountMax)
-        self.isPart = false
+        self.link = .follows
         if reader.remaining > 0 { self.start = Stamp(rawValue: try reader.bigEndian()) }
         if reader.remaining > 0 {
-            guard try reader.byte() == 1 else { throw .badInteger }
-            self.isPart = true
+            guard let link = ActionLink(rawValue: try reader.byte()), link != .follows else { throw .badInteger }
+            self.link = link
         }
         try reader.finish()
     }
+}
+
+/// What a change has to do with what its author had written before for the action that it belongs to.
+package enum ActionLink: UInt8, Hashable, Sendable {
+    /// It came later.
+    case follows = 0
+    /// It is of one transaction with the change right before it, in another circle.
+    case isPart = 1
+    /// It says again, where an object is, what another change says where that was moved from meanwhile.
+    case carriesOver = 2
 }

@@ -10,8 +10,10 @@ package struct CircleOverlay: Sendable {
     /// The objects beside others, with those that show and in whose place their values do: the first of several first.
     package private(set) var besides: [ObjectIndex: (shown: ObjectIndex, rank: Int)] = [:]
     /// The objects that show, and of which something may have been left behind in another circle: another one with
-    /// their id shows there, they were moved to where they show several times, or several have deleted them there.
+    /// their id shows there, they were moved to where they show several times, or deleted there several times.
     private(set) var contested: Set<ObjectIndex> = []
+    /// The objects that show, and of which a property may have been written while somebody hid it, or showed it again.
+    private(set) var covered: Set<ObjectIndex> = []
     /// Behind the last commit of which all changes have been looked at; nil if nothing has.
     private var place: ChangePlace?
 
@@ -78,10 +80,13 @@ package struct CircleOverlay: Sendable {
                     isContested = objects.contains { self.hidden.contains($0) }
                     if !isContested { isContested = try rows.creationPoints(of: object).count > 1 }
                     for other in objects where other != object && !isContested {
-                        isContested = Set(try rows.deletions(of: other).map(\.segment)).count > 1
+                        isContested = try rows.deletions(of: other).count > 1
                     }
                 }
                 if isContested { self.contested.insert(object) } else { self.contested.remove(object) }
+                var isCovered = circles.hasBeside && !self.hidden.contains(object)
+                if isCovered { isCovered = try rows.mayHaveCovered(on: object) }
+                if isCovered { self.covered.insert(object) } else { self.covered.remove(object) }
             }
         }
     }
@@ -90,6 +95,7 @@ package struct CircleOverlay: Sendable {
         self.hidden.remove(object)
         self.placed.remove(object)
         self.contested.remove(object)
+        self.covered.remove(object)
         self.besides[object] = nil
     }
 

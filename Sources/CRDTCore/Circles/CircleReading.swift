@@ -15,6 +15,8 @@ package protocol CircleReading: StateReading {
     /// The objects whose values show in the place of those of one, the first of them first: they have its id, and are
     /// in circles beside its own.
     mutating func besides(_ object: ObjectIndex) throws(StoreError) -> [ObjectIndex]
+    /// What others have written to an object that shows where it was moved from meanwhile.
+    mutating func leftWrites(behind shown: ObjectIndex) throws(StoreError) -> [LeftWrite]
 }
 
 extension CircleReading {

@@ -191,6 +191,10 @@ extension CombinedState {
         return last
     }
 
+    package mutating func leftWrites(behind shown: ObjectIndex) throws(StoreError) -> [LeftWrite] {
+        self.isSingle ? [] : try self.state.leftWrites(behind: shown)
+    }
+
     package mutating func besides(_ object: ObjectIndex) throws(StoreError) -> [ObjectIndex] {
         self.isSingle ? [] : try self.state.besides(object)
     }

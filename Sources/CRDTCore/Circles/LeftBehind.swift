@@ -68,13 +68,13 @@ package struct LeftBehind {
 
     /// Why what was written to an object in another circle matters where it shows.
     private enum Departure {
-        /// Who made it where it shows had deleted it there: the deletions that no other of them had seen.
+        /// Who made it where it shows had deleted it there, and when.
         case moved([WriteReference])
         /// Its user moved it to both, on two machines at once.
         case twice
     }
 
-    /// Deletions that had not seen each other of which the latest are looked at.
+    /// Deletions of which the latest are looked at.
     private static let departureCountMax = 64
     /// Versions of a property that are looked at to find the one that was carried over.
     private static let versionCountMax = 64
@@ -106,7 +106,7 @@ package struct LeftBehind {
         let deletions = self.deletions[object]?.values.joined().filter {
             rows.segment($0.segment).introduction?.user == mover
         }
-        if let deletions, !deletions.isEmpty { return .moved(try Self.last(of: deletions, in: &rows)) }
+        if let deletions, !deletions.isEmpty { return .moved(Self.last(of: deletions, in: rows)) }
         guard rows.creator(of: try rows.object(object)) == mover else { return nil }
         let way = try self.way(to: self.shown, in: &rows)
         for (former, deletion) in try self.way(to: object, in: &rows) {
@@ -116,21 +116,12 @@ package struct LeftBehind {
         return nil
     }
 
-    /// Those of some writes that the author of none of the others had seen.
-    private static func last(
-        of writes: [WriteReference],
-        in rows: inout some StoreTransaction
-    ) throws(StoreError) -> [WriteReference] {
-        var latest: [SegmentIndex: WriteReference] = [:]
-        for write in writes where latest[write.segment].map({ $0.ordinal < write.ordinal }) ?? true {
-            latest[write.segment] = write
-        }
-        var last = latest.values.sorted { WriteOrder.precedes($1, $0, rows) }.prefix(Self.departureCountMax)[...]
-        for write in last {
-            let context = try rows.authorContext(of: write)
-            last.removeAll { context.covers($0) }
-        }
-        return Array(last)
+    /// The last of some deletions, the latest first.
+    ///
+    /// Earlier ones count as well: who deletes what is left of an object, where it does not show, decides nothing about
+    /// what others had written there.
+    private static func last(of deletions: [WriteReference], in rows: some StoreTransaction) -> [WriteReference] {
+        Array(deletions.sorted { WriteOrder.precedes($1, $0, rows) }.prefix(Self.departureCountMax))
     }
 
     /// The deletions by which an object came to be where it is, each with the object that it was before.
@@ -176,11 +167,20 @@ package struct LeftBehind {
         case nil: return false
         case .twice: return try !rows.look(at: object) { $0.existence.hasRemoved(write) }
         case .moved(let deletions):
-            for deletion in deletions where try !rows.authorContext(of: deletion).covers(write) {
-                if try rows.undo(at: write.point) == nil { return true }
-                return try !rows.authorContext(of: write).covers(deletion)
+            let known = try rows.authorContext(of: write)
+            var (isBeyondAll, isKnown) = (true, false)
+            for deletion in deletions {
+                if try rows.authorContext(of: deletion).covers(write) {
+                    isBeyondAll = false
+                } else if known.covers(deletion) {
+                    isKnown = true
+                } else {
+                    return true
+                }
             }
-            return false
+            // Who knew that it was moved need not have seen where to; who takes something back wants it there.
+            if !isBeyondAll || !isKnown { return false }
+            return try rows.undo(at: write.point) == nil
         }
     }
 
@@ -323,19 +323,22 @@ package struct LeftBehind {
     ) throws(StoreError) -> (WriteReference, ObjectIndex)? {
         guard try self.isPartOfMove(write, of: name, on: object, in: &rows) else { return nil }
         let device = rows.segment(write.segment).device
-        for other in self.objects where other != object {
-            guard let deletion = self.deletion(of: other, by: device, after: write) else { continue }
+        for former in self.objects where former != object {
+            guard let deletion = self.deletion(of: former, by: device, after: write) else { continue }
             let context = try rows.authorContext(of: deletion)
             let known: WriteReference?
             if name == .place {
-                known = try rows.moves(of: other).map(\.write).filter { context.covers($0) }
+                known = try rows.moves(of: former).map(\.write).filter { context.covers($0) }
                     .max { WriteOrder.precedes($0, $1, rows) }
             } else {
-                let key = RegisterKey(object: other, name: name)
+                let key = RegisterKey(object: former, name: name)
                 known = try rows.lastWrites(at: key, through: deletion.stamp) { context.covers($0) }.first
             }
             guard let known, known.stamp < write.stamp else { continue }
-            return (known, other)
+            // What says something else was deleted there as well, and did not come from there.
+            let isDropped = try rows.edit(known).map { $0.kind == .redacted } ?? true
+            if name == .place || isDropped { return (known, former) }
+            if try !rows.saysOther(write, than: known) { return (known, former) }
         }
         return nil
     }
@@ -347,7 +350,7 @@ package struct LeftBehind {
         on object: ObjectIndex,
         in rows: inout some StoreTransaction
     ) throws(StoreError) -> (WriteReference, ObjectIndex)? {
-        guard name != .place, try rows.label(at: write.point) == LeftWrite.label else { return nil }
+        guard name != .place, try rows.isCarriedOver(at: write.point) else { return nil }
         var found: (write: WriteReference, object: ObjectIndex)?
         for other in self.objects where other != object {
             let key = RegisterKey(object: other, name: name)
@@ -394,7 +397,7 @@ extension StoreTransaction {
     }
 
     /// Whether the content of a write to a property is here, and another than that of a second one, if there is one.
-    fileprivate mutating func saysOther(
+    mutating func saysOther(
         _ write: WriteReference,
         than standing: WriteReference?
     ) throws(StoreError) -> Bool {

@@ -67,6 +67,11 @@ package struct HistoryState<Rows: StoreTransaction>: CircleReading {
         return try self.rows.currentOverlay()
     }
 
+    /// Of the past nobody asks.
+    package mutating func leftWrites(behind shown: ObjectIndex) throws(StoreError) -> [LeftWrite] {
+        self.isPresent ? try self.rows.leftWrites(behind: shown) : []
+    }
+
     package mutating func existingNameIndex(of name: String) throws(StoreError) -> NameIndex? {
         try self.rows.existingNameIndex(of: name)
     }

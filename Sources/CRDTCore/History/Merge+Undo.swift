@@ -19,7 +19,7 @@ extension Merge {
                 label: statement.label,
                 firstSequence: point.sequence,
                 start: statement.start,
-                isPart: statement.isPart
+                link: statement.link
             )
             if let first = try self.first(of: statement, before: point, in: &transaction) {
                 var isEnded = false

@@ -22,6 +22,8 @@ package struct NextUndo: Hashable, Sendable {
     ///
     /// Or the edit that bars that. An undo says nothing of another circle than its own.
     package var nexts: [CircleIndex: SegmentPoint]
+    /// The circles to which something of it was carried over.
+    package var destinations: Set<CircleIndex> = []
     /// How many changes were looked at to find all that.
     package var lookedAtCount: Int
 }
@@ -32,8 +34,8 @@ package struct UndoPiece: Hashable, Sendable {
     package var subject: UndoSubject
     /// With which change the action begins on the segment.
     package var first: SegmentPoint
-    /// Whether it is of one transaction with the change of the action before it.
-    package var isPart: Bool
+    /// What it has to do with the change of the action before it.
+    package var link: ActionLink
 }
 
 extension StoreTransaction {
@@ -65,6 +67,11 @@ extension StoreTransaction {
             let (point, count) = try search.next(in: circle, &self)
             next.nexts[circle] = point
             next.lookedAtCount += count
+        }
+        for piece in pieces where self.circles.count > 1 && piece.subject.merge == nil {
+            let edits = try self.undo(at: piece.subject.change)?.subject.change ?? piece.subject.change
+            guard try self.actionLink(at: edits) == .carriesOver else { continue }
+            next.destinations.insert(self.progress(of: edits.segment).circle)
         }
         return next
     }
@@ -278,9 +285,9 @@ private struct UndoSearch {
         }
         if let start = try self.start(ofActionAt: last, in: &transaction) { return .isPart(of: start) }
         let parts = (self.parts.removeValue(forKey: last) ?? []) + [last]
-        guard try !self.isClosed(last, in: &transaction), let pieces = try self.pieces(of: parts, in: &transaction)
-        else { return .passed }
+        guard let pieces = try self.pieces(of: parts, in: &transaction) else { return .passed }
         if self.isRedo, pieces.areEdits { return .ends }
+        if try self.isClosed(last, in: &transaction) { return .passed }
         return pieces.open.isEmpty ? .passed : .found(pieces.open)
     }
 
@@ -352,8 +359,8 @@ private struct UndoSearch {
             isEmpty = isEmpty && part.all.isEmpty
             areEdits = areEdits || part.areEdits
             for subject in part.open {
-                let isPart = subject.merge == nil ? try transaction.isPart(at: subject.change) : false
-                open.append(UndoPiece(subject: subject, first: first, isPart: isPart))
+                let link = subject.merge == nil ? try transaction.actionLink(at: subject.change) : .follows
+                open.append(UndoPiece(subject: subject, first: first, link: link))
             }
         }
         guard !isEmpty else { return nil }

@@ -26,18 +26,18 @@ package struct ActionRecord: Hashable, Sendable {
     package var firstSequence: UInt64
     /// The stamp of the change with which the action began, as the change says; nil if it begins here.
     package var start: Stamp?
-    /// Whether it is of one transaction with the change of the action that comes before it in the order of writes.
-    package var isPart: Bool
+    /// What it has to do with the change of the action that comes before it in the order of writes.
+    package var link: ActionLink
 
     package init(
         point: SegmentPoint,
         label: String,
         firstSequence: UInt64,
         start: Stamp? = nil,
-        isPart: Bool = false
+        link: ActionLink = .follows
     ) {
         (self.point, self.label, self.firstSequence) = (point, label, firstSequence)
-        (self.start, self.isPart) = (start, isPart)
+        (self.start, self.link) = (start, link)
     }
 }
 
@@ -54,10 +54,57 @@ extension StoreTransaction {
         return SegmentPoint(segment: point.segment, sequence: record.firstSequence)
     }
 
-    /// Whether a change is of one transaction with the change of its action before it, which is in another circle.
-    mutating func isPart(at point: SegmentPoint) throws(StoreError) -> Bool {
+    /// What a change has to do with the change of its action before it, which is in another circle.
+    mutating func actionLink(at point: SegmentPoint) throws(StoreError) -> ActionLink {
         let record = try self.lastAction(on: point.segment, upTo: point.sequence)
-        return record.map { $0.point == point && $0.isPart } ?? false
+        return record.flatMap { $0.point == point ? $0.link : nil } ?? .follows
+    }
+
+    /// The stamp of the change with which the action of a change began, in whatever circle; nil if that is not here.
+    mutating func actionStart(of point: SegmentPoint) throws(StoreError) -> Stamp? {
+        let record = try self.lastAction(on: point.segment, upTo: point.sequence)
+        if let record, record.point == point, let start = record.start { return start }
+        return try self.header(at: self.firstOfAction(at: point))?.stamp
+    }
+
+    /// Whether a change says again what somebody wrote where an object was moved from.
+    mutating func isCarriedOver(at point: SegmentPoint) throws(StoreError) -> Bool {
+        let record = try self.lastAction(on: point.segment, upTo: point.sequence)
+        guard let record else { return false }
+        return record.label == LeftWrite.label || record.point == point && record.link == .carriesOver
+    }
+
+    /// The action by which a device has made a write, or merged it into the main timeline: the name of the program, and
+    /// the stamp of the change with which it began.
+    ///
+    /// - Returns: nil if another device has, or if the write takes something back, or does it again.
+    /// - Complexity: O(*n* *s*) for *n* merges and *s* segments if it was made on a branch.
+    package mutating func action(
+        of write: SegmentPoint,
+        by device: DeviceID
+    ) throws(StoreError) -> (label: String, start: Stamp)? {
+        guard try self.undo(at: write) == nil else { return nil }
+        let isOnBranch = self.progress(of: write.segment).branch != nil
+        let point = isOnBranch ? try self.merge(ofBranchWith: write) : write
+        guard let point, self.segment(point.segment).device == device, let start = try self.actionStart(of: point)
+        else { return nil }
+        return (try self.label(at: self.firstOfAction(at: point)), start)
+    }
+
+    /// The first change that has merged a write of a branch into the main timeline.
+    private mutating func merge(ofBranchWith write: SegmentPoint) throws(StoreError) -> SegmentPoint? {
+        var first: WriteReference?
+        for segment in self.segmentIndices where self.progress(of: segment).branch == nil {
+            let end = self.progress(of: segment).countedSequence
+            for merging in self.branches.mergings(on: segment, after: 0, through: end) {
+                let point = SegmentPoint(segment: segment, sequence: merging.sequence)
+                guard try self.closure(of: [point])[write.segment] >= write.sequence else { continue }
+                let merge = try self.firstOperation(of: point)
+                if first.map({ WriteOrder.precedes(merge, $0, self) }) ?? true { first = merge }
+                break
+            }
+        }
+        return first?.point
     }
 
     /// The change with which the action began that came to a segment with a change; nil if it began there, or if that

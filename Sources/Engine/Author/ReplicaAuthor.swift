@@ -122,15 +122,20 @@ struct ReplicaAuthor: ~Copyable {
         var last: Dot?
         for part in parts {
             let isHome = part.circle == .home
+            let isClearing = part.circle == plan.leftover
+            var action = isClearing ? ActionContext(label: LeftWrite.label) : running
             last = try self.commit(
                 part.edits,
                 on: Timeline(circle: part.circle, branch: branch),
-                as: &running,
+                as: &action,
                 seeing: isHome ? plan.seen : SeenSegments(),
                 closing: isHome ? plan.closed : SeenSegments(),
                 in: &transaction
             )
-            running?.isInTransaction = true
+            if !isClearing {
+                running = action
+                running?.link = .isPart
+            }
             if last != nil { continue }
             // What was written in other circles goes back with the whole.
             guard part.circle == parts.first?.circle else { throw .unavailable("the last stamp of all has been used") }
@@ -267,13 +272,13 @@ struct ReplicaAuthor: ~Copyable {
     ) throws(StoreError) -> [Edit] {
         guard let label = action?.label else { return [] }
         let start = action?.start
-        let isPart = action?.isInTransaction ?? false
+        let link = action?.link ?? .follows
         if start == nil { action?.start = stamp }
         let last = SegmentPoint(segment: index, sequence: record.storedSequence)
         // Only of what is applied is it known who made it.
         let isKnown = !record.progress.isPending && record.progress.hasApplied
         if isKnown, start == nil, try transaction.label(at: last) == label { return [] }
-        return [.action(ActionStatement(label: label, start: start, isPart: isPart))]
+        return [.action(ActionStatement(label: label, start: start, link: link))]
     }
 
     /// The next stamp: above all that is applied, and above our own last one, be it applied or not.

@@ -57,7 +57,7 @@ private struct LeftPiece {
     var shown: ObjectIndex
     var circle: Circle
     /// What is written again.
-    var edits: [Edit]
+    var edits: [LeftEdit]
     /// Whether nobody else has a part in what lives there.
     var isOwn: Bool
     /// Whether this device wrote any of it.
@@ -65,12 +65,19 @@ private struct LeftPiece {
     var attempt: CarryingOver.Attempt
 
     /// Whether the object was put elsewhere.
-    var isMoved: Bool { self.edits.contains { $0.kind == .move } }
+    var isMoved: Bool { self.edits.contains { $0.edit.kind == .move } }
+
+    /// The actions that it is of.
+    var actions: [ActionContext] {
+        let all = self.edits.map(\.action)
+        let actions = all.enumerated().filter { !all[..<$0.offset].contains($0.element) }.map(\.element)
+        return actions.isEmpty ? [LeftEdit.ofNoAction] : actions
+    }
 
     /// Its values alone.
     var values: LeftPiece {
         var piece = self
-        piece.edits.removeAll { $0.kind == .move }
+        piece.edits.removeAll { $0.edit.kind == .move }
         piece.isOwn = false
         return piece
     }
@@ -78,9 +85,19 @@ private struct LeftPiece {
     /// All but its values.
     var rest: LeftPiece {
         var piece = self
-        piece.edits.removeAll { $0.kind != .move }
+        piece.edits.removeAll { $0.edit.kind != .move }
         return piece
     }
+}
+
+/// An edit that is written again, and the action that it is of.
+private struct LeftEdit {
+    var edit: Edit
+    /// That of this device which the edit was of, so that who takes that back takes this back; else none that anybody
+    /// takes back.
+    var action: ActionContext
+
+    static let ofNoAction = ActionContext(label: LeftWrite.label)
 }
 
 /// Carrying over what was left behind: what this user wrote to an object, or put below it, while it was moved to
@@ -144,8 +161,7 @@ extension Node where Store: ~Copyable {
 }
 
 extension ReplicaAuthor {
-    /// Writes again what was left behind, if this user may write it: by a change whose program is named so that
-    /// nobody's undo takes it for the last thing he did.
+    /// Writes again what was left behind, if this user may write it, as part of the actions that had written it.
     ///
     /// Returns false if he may not, or if it is too large for a transaction: it stays where it is.
     fileprivate mutating func carryOver(
@@ -156,22 +172,34 @@ extension ReplicaAuthor {
         guard try transaction.look(at: piece.object, { $0.existence }) == piece.attempt.existence,
             try transaction.existingObjectIndex(of: transaction.object(piece.shown).id) == piece.shown
         else { return false }
-        let content = WriteRequest.Content.body { local throws(WriteRefusal) in try local.carryOver(piece) }
-        let result = try self.perform(content, on: nil, as: ActionContext(label: LeftWrite.label), in: &transaction)
-        switch result {
-        case .success: return true
-        case .failure(.store(let error)) where error != .compacted: throw error
-        case .failure: return false
+        let actions = piece.actions
+        for action in actions {
+            var part = piece
+            part.edits.removeAll { $0.action != action }
+            if action != actions.last { part.isOwn = false }
+            let content = WriteRequest.Content.body { [part] local throws(WriteRefusal) in try local.carryOver(part) }
+            switch try self.perform(content, on: nil, as: action, in: &transaction) {
+            case .success: continue
+            case .failure(.store(let error)) where error != .compacted: throw error
+            case .failure: return false
+            }
         }
+        return true
     }
 }
 
 extension LocalTransaction {
     fileprivate mutating func carryOver(_ piece: LeftPiece) throws(WriteRefusal) {
         try self.planning { local throws(WriteRefusal) in
-            for edit in piece.edits {
+            local.plan.leftover = piece.circle
+            for edit in piece.edits.map(\.edit) {
                 switch edit {
-                case .set(let object, let name, let value): try local.plan.set(object, name: name, value: value)
+                case .set(let object, let name, let value):
+                    try local.plan.set(object, name: name, value: value)
+                    // Where it was hidden meanwhile, others read it no more.
+                    if piece.object == piece.shown {
+                        try local.plan.append(.unset(object, name: name), in: piece.circle)
+                    }
                 case .unset(let object, _):
                     // What was hidden meanwhile was taken from there, and not away.
                     try local.plan.append(edit, in: local.plan.circle(of: object, in: &local.state))
@@ -209,14 +237,44 @@ extension StoreTransaction {
                     cost += 1
                     guard let move = try left.move(of: child, below: object, in: &self),
                         self.segment(move.segment).introduction?.user == user,
-                        var piece = try self.pieceLeft(of: child, by: move, below: left.shown)
+                        var piece = try self.pieceLeft(of: child, by: move, below: left.shown, on: device)
                     else { continue }
                     piece.isByThisDevice = self.segment(move.segment).device == device
                     found.append(piece)
                 }
             }
         }
+        for object in try self.coveredObjects() {
+            cost += try 1 + self.registers(of: object).count
+            found += try self.piecesCovered(on: object, by: user, device)
+        }
         return (found, cost)
+    }
+
+    /// What a user wrote to properties where others read them, while they were hidden there: it is hidden as well.
+    private mutating func piecesCovered(
+        on shown: ObjectIndex,
+        by user: UserID,
+        _ device: DeviceID
+    ) throws(StoreError) -> [LeftPiece] {
+        let writes = try self.coveredWrites(on: shown).filter { write in
+            write.object == shown && write.isInForce
+                && self.segment(write.write.segment).introduction?.user == user
+        }
+        guard !writes.isEmpty else { return [] }
+        let record = try self.object(shown)
+        return [
+            LeftPiece(
+                object: shown,
+                id: record.id,
+                shown: shown,
+                circle: self.circles[record.circle],
+                edits: try self.edits(of: writes, by: device),
+                isOwn: false,
+                isByThisDevice: writes.contains { self.segment($0.write.segment).device == device },
+                attempt: .init(existence: record.existence, rightsRevision: self.rights.revision)
+            )
+        ]
     }
 
     /// What a user wrote to an object that was moved.
@@ -237,10 +295,7 @@ extension StoreTransaction {
         }
         guard isOwn || !writes.isEmpty else { return nil }
         let living = record.existence.entries.filter { $0.touched > $0.removed }.map(\.segment)
-        var edits: [Edit] = []
-        for left in writes {
-            if let edit = try self.edit(left.write) { edits.append(edit) }
-        }
+        let edits = try self.edits(of: writes, by: device)
         return LeftPiece(
             object: object,
             id: record.id,
@@ -251,6 +306,29 @@ extension StoreTransaction {
             isByThisDevice: (writes.map(\.write.segment) + living).contains { self.segment($0).device == device },
             attempt: .init(existence: record.existence, rightsRevision: self.rights.revision)
         )
+    }
+
+    /// What some writes say, and the actions that they are of.
+    private mutating func edits(
+        of writes: [LeftWrite],
+        by device: DeviceID
+    ) throws(StoreError) -> [LeftEdit] {
+        var edits: [LeftEdit] = []
+        for left in writes {
+            guard let edit = try self.edit(left.write) else { continue }
+            edits.append(LeftEdit(edit: edit, action: try self.actionContext(of: left.write, by: device)))
+        }
+        return edits
+    }
+
+    private mutating func actionContext(
+        of write: WriteReference,
+        by device: DeviceID
+    ) throws(StoreError) -> ActionContext {
+        guard let action = try self.action(of: write.point, by: device) else { return LeftEdit.ofNoAction }
+        var context = ActionContext(label: action.label, start: action.start)
+        context.link = .carriesOver
+        return context
     }
 
     /// Whether objects with the id of the first of some live in further circles.
@@ -266,7 +344,8 @@ extension StoreTransaction {
     private mutating func pieceLeft(
         of child: ObjectIndex,
         by move: WriteReference,
-        below shown: ObjectIndex
+        below shown: ObjectIndex,
+        on device: DeviceID
     ) throws(StoreError) -> LeftPiece? {
         let (record, parent) = (try self.object(child), try self.object(shown))
         guard try self.existingObjectIndex(of: record.id) == child, parent.circle != record.circle,
@@ -287,7 +366,12 @@ extension StoreTransaction {
             id: record.id,
             shown: shown,
             circle: self.circles[record.circle],
-            edits: [.move(record.id, Place(parent: parent.id, position: record.position))],
+            edits: [
+                LeftEdit(
+                    edit: .move(record.id, Place(parent: parent.id, position: record.position)),
+                    action: try self.actionContext(of: move, by: device)
+                )
+            ],
             isOwn: false,
             isByThisDevice: false,
             attempt: .init(existence: record.existence, rightsRevision: self.rights.revision)

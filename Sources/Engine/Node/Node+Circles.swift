@@ -113,15 +113,34 @@ extension Node where Store: ~Copyable {
 /// machines tell him beside the log, and how far his chains count. It is no statement, and turns no verdict: it spares
 /// him writes that nobody counts, and tells him which of his edits those are.
 extension Node where Store: ~Copyable {
-    /// Keeps which circles of a user this one does not read any more, by the word of a machine of that user.
-    mutating func noteEnded(_ circles: [EndedCircle], by owner: UserID) {
+    /// Keeps which circles of a user this one does not read any more, by the last word of a machine of that user.
+    mutating func noteEnded(by connection: PeerConnection) {
+        guard let owner = connection.author?.user, let circles = connection.endedCircles else { return }
+        self.noteEnded(circles, by: owner, holding: connection.session.storedByPeer)
+    }
+
+    /// Keeps which circles of a user this one does not read any more.
+    ///
+    /// That he reads one again is believed only of a machine that has something of it: another one has not heard of the
+    /// share at all.
+    /// `held`: what the machine has that says so.
+    mutating func noteEnded(_ circles: [EndedCircle], by owner: UserID, holding held: SeenSegments) {
         let known = self.state.ended
-        var ended = known.filter { !$0.key.isOwned(by: owner) }
-        for told in circles where told.circle.isOwned(by: owner) {
-            ended[told.circle] = Dictionary(told.ends.map { ($0.replica, $0.sequence) }, uniquingKeysWith: max)
-        }
-        guard ended != known else { return }
         do throws(StoreError) {
+            var ended = known
+            let reopened = known.keys.filter { circle in
+                circle.isOwned(by: owner) && !circles.contains { $0.circle == circle }
+            }
+            if !reopened.isEmpty {
+                let held = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                    Set(held.all.map { transaction.circles[transaction.progress(of: $0.segment).circle] })
+                }
+                for circle in reopened where held.contains(circle) { ended[circle] = nil }
+            }
+            for told in circles where told.circle.isOwned(by: owner) {
+                ended[told.circle] = Dictionary(told.ends.map { ($0.replica, $0.sequence) }, uniquingKeysWith: max)
+            }
+            guard ended != known else { return }
             try self.replica.transaction {
                 (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
                 // What is not here needs no memory.

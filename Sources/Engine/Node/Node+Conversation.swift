@@ -103,7 +103,8 @@ extension Node where Store: ~Copyable {
             guard connection.endedMessageCount <= MessageLimits.endedMessageCountMax else {
                 return self.violation(connection, "too many messages about what has ended")
             }
-            if let user = connection.author?.user { self.noteEnded(circles, by: user) }
+            connection.endedCircles = circles
+            self.noteEnded(by: connection)
             if circles.contains(where: { $0.circle == .roster }) { self.noteRemoval(by: connection) }
         case .parcel(let parcel): return self.take(parcel, on: connection)
         case .parcelTaken(let id): return self.parcelTaken(id, on: connection)

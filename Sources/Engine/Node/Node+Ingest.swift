@@ -66,7 +66,10 @@ extension Node where Store: ~Copyable {
             let told = news.filter { other === connection || other.session.scope.contains($0.0) }.map(\.1).sorted()
             if !told.isEmpty { self.send(.stored(told), on: other) }
         }
-        if let connection { try self.answer(intake.refusal, with: actions, on: connection) }
+        if let connection {
+            if !self.state.ended.isEmpty { self.noteEnded(by: connection) }
+            try self.answer(intake.refusal, with: actions, on: connection)
+        }
         // It asks again in another session, for what it lacks then.
         for other in overfull { self.drop(other) }
         self.pumpAll()

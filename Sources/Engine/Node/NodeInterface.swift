@@ -166,8 +166,8 @@ package struct ActionContext: Hashable, Sendable {
     package var label: String
     /// The stamp of the change with which the action began; nil if it begins now.
     package var start: Stamp?
-    /// Whether a change of the same transaction is written.
-    var isInTransaction = false
+    /// What the change has to do with what was written for the action before.
+    var link = ActionLink.follows
 
     package init(label: String = "", start: Stamp? = nil) { (self.label, self.start) = (label, start) }
 }

@@ -84,7 +84,8 @@ final class PeerConnection {
     /// What it was told of them.
     var toldEnded: [EndedCircle]?
     var toldEndedCount = 0
-    /// How often it has told us of such circles of its own.
+    /// Those of its own that it told us of last, and how often it has; nil if it has not.
+    var endedCircles: [EndedCircle]?
     var endedMessageCount = 0
     /// The parcel that the other side has not confirmed.
     var parcel: ParcelExchange.UnderWay?

@@ -51,7 +51,7 @@ extension LocalTransaction {
         guard !rest.found.pieces.isEmpty else { return nil }
         var parts: [Part] = []
         var circles: Set<CircleIndex> = []
-        while let piece = rest.found.pieces.first, parts.last?.piece.isPart ?? true {
+        while let piece = rest.found.pieces.first, parts.last.map({ $0.piece.link == .isPart }) ?? true {
             let circle = self.store.progress(of: piece.subject.change.segment).circle
             guard circles.insert(circle).inserted else { break }
             rest.found.pieces.removeFirst()
@@ -59,6 +59,11 @@ extension LocalTransaction {
         }
         for number in parts.indices {
             try parts[number].decide(in: &self.store)
+        }
+        for number in parts.indices where self.store.circles.count > 1 {
+            let others = parts.enumerated().filter { $0.offset != number }.map(\.element.reversal.concerned)
+            let all = others.reduce(into: Set<ObjectID>()) { $0.formUnion($1) }
+            try parts[number].reversal.leaveMoved(besides: all, in: &self.store)
         }
         var isSettled = parts.count == 1
         while !isSettled {
@@ -132,7 +137,14 @@ extension LocalTransaction {
             return Part(
                 piece: piece,
                 circle: circle,
-                reversal: try Reversal(of: subject, undo, by: rest.author.user, on: branch, in: &self.store),
+                reversal: try Reversal(
+                    of: subject,
+                    undo,
+                    by: rest.author.user,
+                    on: branch,
+                    carriedTo: rest.found.destinations.subtracting([circle]),
+                    in: &self.store
+                ),
                 state: isAlone ? self.state : try Self.state(of: circle, on: branch, in: self.store),
                 plan: plan
             )
@@ -165,7 +177,7 @@ package struct UndoRest: Sendable {
     }
 
     /// How many transactions are left.
-    package var transactionCount: Int { self.found.pieces.count { !$0.isPart } }
+    package var transactionCount: Int { self.found.pieces.count { $0.link != .isPart } }
 }
 
 /// What one transaction of an undo or redo did, and what is left of the action; nil if that was the last.

@@ -14,46 +14,53 @@ struct Reversal {
     let circle: CircleIndex
     /// What is reversed.
     let edits: [Edit]
+    /// The other circles to which something of the action was carried over: what was moved there is dealt with there.
+    let destinations: Set<CircleIndex>
     /// What counts on the timeline that is written to.
     var now: History
     /// What was there before the change, or before the merge that had brought it, and what was there then.
     var before: History
     var after: History
     var words: UndoWords
-    private var report: UndoReport
+    var report: UndoReport
     /// Objects that come and go as a whole.
-    private var revived: [ObjectID] = []
-    private var deleted: [ObjectID] = []
-    private var going: Set<ObjectID> = []
+    var revived: [ObjectID] = []
+    var deleted: [ObjectID] = []
+    var going: Set<ObjectID> = []
     /// Objects that are gone and stay so, whatever they get back.
     private var gone: Set<ObjectID> = []
     /// Those of them that nothing keeps in sight.
     private var hidden: Set<ObjectID> = []
     /// Objects about whose life the change was, and that are left to somebody else.
-    private var left: Set<ObjectID> = []
+    var left: Set<ObjectID> = []
     /// Objects that the change made live, or no more.
-    private var concerned: Set<ObjectID> = []
+    var concerned: Set<ObjectID> = []
     /// Objects that had gone over to another circle, and stay there with all that they are.
-    private var staying: Set<ObjectID> = []
+    var staying: Set<ObjectID> = []
     /// Objects that go as they come in another circle.
-    private var transferred: Set<ObjectID> = []
+    var transferred: Set<ObjectID> = []
+    /// Properties that stay as they are here, since they do where they were hidden, or shown, at once.
+    var blocked: [KeptPart: (reason: UndoReport.Reason, author: Introduction?)] = [:]
     /// What the report names already.
     private var named: Set<KeptPart> = []
 
-    private struct KeptPart: Hashable {
+    struct KeptPart: Hashable {
         var object: ObjectID
         var part: UndoReport.Part
     }
 
-    /// `piece`: what is reversed.
+    /// Reverses a piece of an action.
+    ///
+    /// `destinations`: the other circles to which something of the action was carried over.
     init(
         of piece: UndoSubject,
         _ undo: Undo,
         by user: UserID,
         on branch: BranchID?,
+        carriedTo destinations: Set<CircleIndex>,
         in store: inout some StoreTransaction
     ) throws(StoreError) {
-        (self.piece, self.undo) = (piece, undo)
+        (self.piece, self.undo, self.destinations) = (piece, undo, destinations)
         self.circle = store.progress(of: piece.change.segment).circle
         self.edits = try Self.edits(of: piece.change, in: &store)
         self.now = History(try store.view(of: branch))
@@ -119,39 +126,12 @@ struct Reversal {
         try self.spare(in: &state, &store)
     }
 
-    private mutating func spare(
+    mutating func spare(
         in state: inout some CircleReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         try self.spareFullFolders(in: &state, &store)
         try self.spareOrphans(in: &state, &store)
-    }
-
-    /// Leaves objects as they are that the part of the action in another circle leaves: what had gone over from one
-    /// circle to another goes back as a whole, or stays.
-    ///
-    /// - Returns: whether there are any that it had not left.
-    mutating func leave(
-        likewise other: Reversal,
-        in state: inout some CircleReading,
-        _ store: inout some StoreTransaction
-    ) throws(WriteRefusal) -> Bool {
-        self.transferred.formUnion(self.concerned.intersection(other.concerned))
-        let spared = other.report.kept.filter {
-            $0.part == .object && other.concerned.contains($0.object) && self.concerned.contains($0.object)
-        }
-        self.staying.formUnion(spared.map(\.object))
-        let coming = Set(self.revived + self.deleted)
-        let found = spared.filter { coming.contains($0.object) }
-        guard !found.isEmpty else { return false }
-        let objects = Set(found.map(\.object))
-        self.revived.removeAll { objects.contains($0) }
-        self.deleted.removeAll { objects.contains($0) }
-        self.going.subtract(objects)
-        self.left.formUnion(objects)
-        for kept in found { self.keep(kept.object, .object, kept.reason, kept.author) }
-        try self.spare(in: &state, &store)
-        return true
     }
 
     /// Whether any object goes.
@@ -218,6 +198,7 @@ struct Reversal {
             case .isKept(let reason, let author):
                 self.concerned.insert(object)
                 self.left.insert(object)
+                if reason == .deleted, try self.wasCarriedOver(object, in: &store) { continue }
                 self.keep(object, .object, reason, author)
             }
         }
@@ -508,7 +489,7 @@ struct Reversal {
     ///
     /// Those of an object that goes are restored too: others may keep it in sight, or make it come back. So are those
     /// of one that is left: each is judged by itself.
-    private var properties: [(ObjectID, String)] {
+    var properties: [(ObjectID, String)] {
         var (found, seen): ([(ObjectID, String)], [ObjectID: Set<ExactText>]) = ([], [:])
         for edit in self.edits {
             switch edit {
@@ -542,7 +523,7 @@ struct Reversal {
             let wasAlive = try WriteRefusal.from { () throws(StoreError) in
                 try self.isAlive(try store.objectIndex(of: object, in: self.circle), .before, in: &store)
             }
-            if wasAlive { try self.keep(object, .deleted, in: &store) }
+            if wasAlive, try !self.wasCarriedOver(object, in: &store) { try self.keep(object, .deleted, in: &store) }
             self.hidden.insert(object)
         }
         guard !self.left.contains(object) else { return false }
@@ -558,21 +539,34 @@ struct Reversal {
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         guard try self.takesEdits(object, on: plan, in: &state, &store) else { return }
-        let found = try WriteRefusal.from { () throws(StoreError) -> Found in
-            do throws(StoreError) {
-                return try self.found(name, of: object, in: &store)
-            } catch .compacted {
-                return .unknown
-            }
+        if let blocked = self.blocked[KeptPart(object: object, part: .property(name))] {
+            return self.keep(object, .property(name), blocked.reason, blocked.author)
         }
-        switch found {
+        switch try self.known(name, of: object, in: &store) {
         case .nothing: break
-        case .edited(let segment): self.keep(object, .property(name), .edited, store.segment(segment).introduction)
+        case .edited(let segment):
+            if try self.wasCarriedOver(name, of: object, in: &store) { return }
+            self.keep(object, .property(name), .edited, store.segment(segment).introduction)
         case .unknown: self.keep(object, .property(name), .unknown, nil)
         case .value(let value):
             let edit: Edit = value.map { .set(object, name: name, value: $0) } ?? .unset(object, name: name)
             guard self.finds(room: edit, of: .property(name), on: object, in: plan) else { return }
             if let value { try plan.set(object, name: name, value: value) } else { try plan.unset(object, name: name) }
+        }
+    }
+
+    /// What a property should be, or that this is not known any more.
+    mutating func known(
+        _ name: String,
+        of object: ObjectID,
+        in store: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Found {
+        try WriteRefusal.from { () throws(StoreError) -> Found in
+            do throws(StoreError) {
+                return try self.found(name, of: object, in: &store)
+            } catch .compacted {
+                return .unknown
+            }
         }
     }
 

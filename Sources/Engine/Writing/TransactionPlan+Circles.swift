@@ -181,11 +181,14 @@ extension TransactionPlan {
                 return (count, false)
             }
             try self.append(.create(member, type: object.type, kind: object.kind), in: target)
-            for (name, value) in object.properties.sorted(by: { $0.key < $1.key }) {
+            // What somebody has written there meanwhile competed with what shows, and is later: it comes into force.
+            let competing = try self.competingNames(for: member, in: target, in: &transaction)
+            for (name, value) in object.properties.sorted(by: { $0.key < $1.key }) where !competing.contains(name) {
                 try self.append(.set(member, name: name.text, value: value), in: target)
             }
             // It may have been there before, and have been something else.
-            for name in try self.names(of: member, in: target, in: &transaction) where object.properties[name] == nil {
+            for name in try self.names(of: member, in: target, in: &transaction)
+            where object.properties[name] == nil && !competing.contains(name) {
                 try self.append(.unset(member, name: name.text), in: target)
             }
             // Parents come first. What stands below something else goes to the root: its readers do not know of that.
@@ -286,6 +289,25 @@ extension TransactionPlan {
             count += try self.deleteTwins(of: member, besides: circle, in: &transaction)
         }
         return count > 0
+    }
+
+    /// The properties of an object that are in force in a circle that it was moved from, since they were written there
+    /// meanwhile, and that this transaction has not written.
+    private func competingNames(
+        for object: ObjectID,
+        in circle: Circle,
+        in transaction: inout some CircleReading
+    ) throws(WriteRefusal) -> Set<ExactText> {
+        let names = try WriteRefusal.from { () throws(StoreError) -> Set<ExactText> in
+            guard let shown = try transaction.existingObjectIndex(of: object) else { return [] }
+            var names: Set<ExactText> = []
+            for left in try transaction.leftWrites(behind: shown) where left.isInForce && left.name != .place {
+                guard try transaction.circles[transaction.object(left.object).circle] == circle else { continue }
+                names.insert(ExactText(try transaction.name(left.name)))
+            }
+            return names
+        }
+        return names.filter { self.values[object]?[$0] == nil }
     }
 
     /// The names of what an object of a circle holds, be it shown or not.

@@ -10,6 +10,8 @@ struct TransactionPlan {
     private(set) var circles: [Int: Circle] = [:]
     /// The circles that this transaction takes objects out of.
     var left: Set<Circle> = []
+    /// The circle in which this only clears away what others read there no more, which nobody takes back by itself.
+    var leftover: Circle?
     /// The circle that all edits are made in; nil where their objects say it.
     var only: Circle?
     /// Where this transaction makes objects.

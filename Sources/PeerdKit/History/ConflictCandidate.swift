@@ -32,11 +32,18 @@ package enum ConflictCandidate: Hashable {
 extension StoreTransaction {
     /// Everything that has several versions; they may say the same.
     package mutating func conflictCandidates() throws(StoreError) -> [ConflictCandidate] {
-        var candidates: [ConflictCandidate] = []
+        var (candidates, properties): ([ConflictCandidate], Set<ConflictCandidate>) = ([], [])
         for (key, _) in try self.conflictedRegisters() {
             let object = try self.shownInPlace(of: key.object)
             if object != key.object, try self.besides(object, holding: key.name).first != key.object { continue }
-            candidates.append(.property(RegisterKey(object: object, name: key.name)))
+            let candidate = ConflictCandidate.property(RegisterKey(object: object, name: key.name))
+            if properties.insert(candidate).inserted { candidates.append(candidate) }
+        }
+        for object in try self.coveredObjects() {
+            for left in try self.coveredWrites(on: object) {
+                let candidate = ConflictCandidate(left)
+                if properties.insert(candidate).inserted { candidates.append(candidate) }
+            }
         }
         candidates += try self.objectsWithDifferentCreations().map { .creation($0) }
         candidates += try self.objectsWithOpenMoves().map { .place($0) }
@@ -67,7 +74,7 @@ extension StoreTransaction {
     package mutating func versions(
         of candidate: ConflictCandidate
     ) throws(StoreError) -> (winner: WriteReference?, others: [WriteReference])? {
-        let left = try self.leftWrites(behind: candidate.object)
+        let left = try (self.leftWrites(behind: candidate.object) + self.coveredWrites(on: candidate.object))
             .filter { ConflictCandidate($0) == candidate }
             .map(\.write)
         switch candidate {

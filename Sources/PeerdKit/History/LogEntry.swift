@@ -33,7 +33,7 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
     /// The edit that the author made.
     public let action: Action
     /// The effect that the operation has on the state now.
-    public let status: OperationStatus
+    public private(set) var status: OperationStatus
     /// The operation in the words of the log; nil if the entry was decoded.
     package private(set) var source: Source?
 
@@ -51,6 +51,16 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
         package let context: Set<Point>
         package let edit: Edit
         package let status: OperationStatus
+    }
+
+    /// The same of a circle that the object does not show in: there it is in force, and does not show.
+    func elsewhere() -> LogEntry {
+        var entry = self
+        switch entry.action {
+        case .set, .unset, .move: if entry.status == .effective { entry.status = .superseded }
+        case .create, .delete, .housekeeping, .unread: break
+        }
+        return entry
     }
 
     private enum CodingKeys: CodingKey {

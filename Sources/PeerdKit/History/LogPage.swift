@@ -198,12 +198,16 @@ private struct LogPageReading {
         // Of writes, which may be very many, no more are looked for than the page has. Everything else is few.
         var writes = WritesBackward(from: self.after)
         var others: Set<LogPlace> = []
-        // What is hidden was written beside it.
-        let parts = try [index] + transaction.besides(index)
+        // What is hidden was written beside it, and what came before a move where it was.
+        let showing = try [index] + transaction.besides(index)
+        let parts = try showing + transaction.objects(of: object).filter { !showing.contains($0) }
+        let circles = Set(try showing.map { part in try transaction.look(at: part) { $0.circle } })
         if self.newestFirst {
             let keys = try parts.flatMap { try self.keys(of: $0, in: &transaction) }
             try writes.begin(with: keys, in: &transaction)
-            if self.property == nil { others = try self.places(beside: index, in: &transaction) }
+            if self.property == nil {
+                for part in parts { others.formUnion(try self.places(beside: part, in: &transaction)) }
+            }
         } else {
             for part in parts {
                 others.formUnion(try transaction.history(of: part).map { LogPlace($0, in: transaction) })
@@ -233,9 +237,10 @@ private struct LogPageReading {
             if loaded?.place.point != place.point {
                 loaded = try LoadedChange(at: place, for: self, in: &transaction)
             }
-            guard let entry = try loaded?.entry(place.index, of: object, in: &transaction) else {
+            guard var entry = try loaded?.entry(place.index, of: object, in: &transaction) else {
                 throw StoreError.damaged("an operation of object \(object) is missing from the log")
             }
+            if !circles.contains(transaction.progress(of: place.point.segment).circle) { entry = entry.elsewhere() }
             guard self.concerns(entry.action) else { continue }
             guard self.add(entry, at: place) else { return }
         }

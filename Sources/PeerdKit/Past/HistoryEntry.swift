@@ -86,8 +86,9 @@ extension HistoryEntry {
         let name = Point(replica: place.replica, sequence: place.sequence, name: ChangeName(hash))
         self.moment = Moment(.changes([name]))
         self.erasesPast = try Self.erasesPast(entry, at: place, in: &transaction)
+        let circle = transaction.progress(of: point.segment).circle
         guard entry.status.isEffective, let object = entry.object,
-            let index = try transaction.existingObjectIndex(of: object)
+            let index = try transaction.existingObjectIndex(of: object, in: circle)
         else {
             self.replaced = nil
             return

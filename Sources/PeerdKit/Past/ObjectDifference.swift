@@ -74,9 +74,10 @@ extension Workspace {
                 let below = try before.members(of: touched, below: top)
                 touched = below.union(try after.members(of: touched, below: top))
             }
-            for index in touched {
+            // What was moved to another circle, or is hidden there in part, was edited in both.
+            let ids = Set(try touched.map { index in try transaction.look(at: index) { $0.id } })
+            for id in ids {
                 try Task.checkCancellation()
-                let id = try transaction.look(at: index) { $0.id }
                 let states = (try Object.find(id, in: &before), try Object.find(id, in: &after))
                 if let difference = ObjectDifference(id, before: states.0, after: states.1) { found.append(difference) }
             }

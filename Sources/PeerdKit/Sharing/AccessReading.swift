@@ -31,17 +31,34 @@ struct AccessReading {
         var access = self.access(in: number)
         let hasEnded = self.ended.contains(circle)
         if hasEnded { access.removeAll { $0.person.isYou } }
-        var copies: [PersonAccess] = []
-        for twin in try self.state.twins(of: index, by: self.identity.user) {
-            copies += try self.access(in: self.state.object(twin).circle)
-        }
+        let people = [PersonAccess(person: self.people.person(owner), role: .owner, properties: nil)] + access
         return AccessReport(
             shared: self.isShared(circle) ? try self.top(of: index, in: number) : nil,
-            people: [PersonAccess(person: self.people.person(owner), role: .owner, properties: nil)] + access,
+            people: people,
             hidden: try self.hiddenProperties(of: index),
-            copies: copies.filter { copy in !access.contains { $0.person.id == copy.person.id } },
+            copies: try self.copies(of: index, besides: people),
             hasEnded: hasEnded
         )
+    }
+
+    /// Who has a copy of an object that does not change with it, and does not read the object.
+    ///
+    /// Where several have moved it at once, or somebody has made one with its id, it lives in other circles as well.
+    private mutating func copies(
+        of index: ObjectIndex,
+        besides people: [PersonAccess]
+    ) throws(StoreError) -> [PersonAccess] {
+        var (copies, known): ([PersonAccess], Set<String>) = ([], Set(people.map(\.person.id)))
+        for other in try self.state.objects(of: self.state.object(index).id) where other != index {
+            let circle = try self.state.object(other).circle
+            guard !self.state.circles[circle].isBeside, !self.state.circles.closed.contains(circle),
+                try self.state.isAlive(other)
+            else { continue }
+            let owner = self.people.person(self.state.circles[circle].owner(founder: self.identity.founder))
+            let all = [PersonAccess(person: owner, role: .owner, properties: nil)] + self.access(in: circle)
+            copies += all.filter { !$0.person.isYou && known.insert($0.person.id).inserted }
+        }
+        return copies
     }
 
     /// Who may do what with those of some objects that are shared by themselves.

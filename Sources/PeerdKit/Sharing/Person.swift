@@ -63,11 +63,11 @@ public struct AccessReport: Hashable, Sendable, Codable {
     public let people: [PersonAccess]
     /// The properties that are hidden from some of the people, by their names.
     public let hidden: [HiddenProperty]
-    /// The people who have a copy of the object, which does not change with it: two machines of yours moved it, or
-    /// shared it, without knowing of each other.
+    /// The people who have a copy of the object, which does not change with it: two machines moved it, or shared it,
+    /// without knowing of each other.
     ///
     /// Sharing it with them again brings them here; ``Workspace/unshare(_:with:)`` takes the copy away, as moving or
-    /// deleting the object does.
+    /// deleting the object does. An owner among them has one of his own: it shows once yours is deleted.
     public let copies: [PersonAccess]
     /// Tells whether the owner's machines say that you have no access any more: what is here stays, and nothing comes.
     public let hasEnded: Bool

@@ -94,7 +94,7 @@ extension Workspace {
         try await self.write { transaction in
             let user = try transaction.readingStore { store in try self.people(in: &store).user(person) }
             // Whoever owns it is the first, and keeps it.
-            let others = known.people.dropFirst() + known.copies
+            let others = known.people.dropFirst() + known.copies.filter { $0.role != .owner }
             guard others.contains(where: { $0.person.id == user.description }) else {
                 throw PeerdError(
                     .invalidArgument,

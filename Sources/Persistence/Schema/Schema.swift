@@ -5,7 +5,7 @@ package import CRDTCore
 /// There is one version. Until the first release a database of another one is refused, and left as it is.
 enum Schema {
     /// The `user_version` of a database.
-    static let version: Int32 = 24
+    static let version: Int32 = 25
     /// Marks a file as a database of this program: "peer" in ASCII.
     static let applicationID: Int32 = 0x7065_6572
 

@@ -284,14 +284,15 @@ extension Schema {
         -- State: what changes say of the actions that they belong to. The label is that of the program which made the
         -- change and those after it up to the next row; what comes before the first row is without one. The start is
         -- the stamp of the change with which the action began, NULL if it begins here; "first_sequence" where it came
-        -- to the segment. A part is of one transaction with the change of the action before it, in another circle.
+        -- to the segment. The link is 1 if the change is of one transaction with the change of the action before it, in
+        -- another circle, and 2 if it carries over what that says.
         CREATE TABLE action (
             segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             label TEXT NOT NULL,
             first_sequence INTEGER NOT NULL,
             start INTEGER,
-            is_part INTEGER NOT NULL,
+            link INTEGER NOT NULL,
             PRIMARY KEY (segment, sequence)
         ) WITHOUT ROWID;
         CREATE INDEX action_start ON action (segment, start, sequence) WHERE start IS NOT NULL;

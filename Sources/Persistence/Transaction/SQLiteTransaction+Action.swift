@@ -3,7 +3,7 @@ package import CRDTCore
 extension SQLiteTransaction {
     package func addAction(_ record: ActionRecord) throws(StoreError) {
         try self.statements[.insertAction]
-            .run(record.point, record.label, record.firstSequence, record.start, record.isPart)
+            .run(record.point, record.label, record.firstSequence, record.start, UInt64(record.link.rawValue))
     }
 
     package func lastAction(on segment: SegmentIndex, upTo sequence: UInt64) throws(StoreError) -> ActionRecord? {
@@ -40,13 +40,16 @@ extension SQLiteTransaction {
         guard (self.progress(of: point.segment).firstSequence...point.sequence).contains(first) else {
             throw .damaged("a row of the database names an action that cannot be")
         }
+        guard let link = UInt8(exactly: row.bits(5)).flatMap({ ActionLink(rawValue: $0) }) else {
+            throw .damaged("a row of the database links changes of an action in an unknown way")
+        }
         let start = row.isNull(4) ? nil : Stamp(rawValue: row.bits(4))
         return ActionRecord(
             point: point,
             label: row.text(2),
             firstSequence: first,
             start: start,
-            isPart: row.bits(5) != 0
+            link: link
         )
     }
 }

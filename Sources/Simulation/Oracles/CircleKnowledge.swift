@@ -97,6 +97,7 @@ struct Readership {
             deciders = self.machines.filter { machine in
                 candidates.contains(machine.number) && !removed.contains(machine.device)
                     && word(machine)?.contains(machine.device) ?? false
+                    && !(machine.closedCircles?.contains(circle) ?? false)
             }
             guard Set(deciders.compactMap(word)).count < 2 else { return nil }
         }

@@ -120,7 +120,8 @@ struct UndoCheck {
             // Things of another circle stand below what comes and goes, and nothing is written there for that.
             let isBelow = [old.parent, now.parent].contains { $0.map { lives.contains($0) } ?? false }
             if !moves, !isBelow, old.parent != now.parent || old.position != now.position {
-                return "\(self.verb) moved \(id), which the transaction had not moved"
+                let (former, latter) = (Self.place(of: old), Self.place(of: now))
+                return "\(self.verb) moved \(id), which the transaction had not moved: from \(former) to \(latter)"
             }
             for name in Set(old.properties.keys).union(now.properties.keys).sorted()
             where old.properties[name] != now.properties[name] && !UndoCheck.writes(edits, name, of: id) {
@@ -133,6 +134,10 @@ struct UndoCheck {
             return "\(self.verb) hides \(id), which the transaction had not touched"
         }
         return nil
+    }
+
+    private static func place(of object: VisibleObject) -> String {
+        "\(object.parent.map { "\($0)" } ?? "the root") at \(object.position)"
     }
 
     private static func writes(_ edits: [Edit], _ name: ModelText, of object: ObjectID) -> Bool {

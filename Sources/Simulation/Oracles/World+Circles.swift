@@ -5,7 +5,7 @@ internal import Persistence
 
 extension Machine {
     /// The circles of which it is sent nothing any more, as it was told.
-    fileprivate var closedCircles: Set<Circle>? {
+    var closedCircles: Set<Circle>? {
         self.look { transaction throws(StoreError) -> Set<Circle> in
             let circles = transaction.circles
             return Set(circles.closed.map { circles[$0] })

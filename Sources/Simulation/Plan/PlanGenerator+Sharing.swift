@@ -5,7 +5,7 @@ internal import CRDTCore
 /// All of it comes from a lane of its own, so that nothing else of a plan hangs on it.
 extension PlanGenerator {
     /// How many worlds in a hundred are of several people.
-    private static let sharedPercent = 17
+    private static let sharedPercent = 50
     /// How many objects everybody begins with; the next person's have the next numbers.
     private static let ownCount = 3
     private static let userCountMax = 3

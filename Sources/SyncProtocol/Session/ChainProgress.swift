@@ -27,7 +27,10 @@ extension SyncSession {
 
     /// The peer has said in another session that it holds changes, and says nothing of their circles in this one.
     package mutating func recall(_ places: [SegmentPoint], in transaction: inout some StoreTransaction) {
-        for place in places { self.noteHeld(place, in: &transaction) }
+        for place in places {
+            transaction.cover(place, in: &self.recalled)
+            transaction.cover(place, in: &self.sent)
+        }
     }
 
     /// The peer says that it holds a change.

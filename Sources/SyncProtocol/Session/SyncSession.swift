@@ -48,6 +48,8 @@ package struct SyncSession: Sendable {
 
     /// How far along each of our segments the peer is known to have stored.
     var held = SeenSegments()
+    /// What it had said in other sessions, of circles of which it says nothing in this one.
+    var recalled = SeenSegments()
     /// How far along each of our segments we have sent, or the peer holds.
     package internal(set) var sent = SeenSegments()
     /// The chains of which the peer holds what we do not.
@@ -335,7 +337,7 @@ package struct SyncSession: Sendable {
         for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
             guard self.scope.contains(progress.circle) else { continue }
-            let held = max(self.held[segment], progress.firstSequence - 1)
+            let held = max(self.held[segment], self.recalled[segment], progress.firstSequence - 1)
             if progress.storedSequence > held { there += progress.storedSequence - held }
         }
         for (id, chain) in self.chains {
@@ -349,7 +351,7 @@ package struct SyncSession: Sendable {
         return (there, here)
     }
 
-    /// How far the peer has stored our segments, as far as it has said.
+    /// How far the peer has stored our segments, as far as it has said in this session.
     package var storedByPeer: SeenSegments { self.held }
 
     /// Changes of which content waits to be sent once more.

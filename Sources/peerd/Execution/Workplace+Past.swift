@@ -109,7 +109,9 @@ enum PastText {
     }
 
     static func lines(of action: UndoneAnswer, _ verb: String) -> [String] {
-        let words = verb == "undo" ? ("took back", "could not take back") : ("did again", "could not do again")
+        var words = verb == "undo" ? ("took back", "could not take back") : ("did again", "could not do again")
+        // What an undo had left as it was is nothing to do again.
+        if !action.hasEffect { words.0 = verb == "undo" ? "had nothing to take back of" : "had nothing to do again of" }
         var what = action.edits.first.map { "\($0.action.text()) of \($0.object ?? "")" } ?? ""
         if action.edits.first?.isUndo ?? false { what = "the undo of \(what)" }
         if action.isMerge { what = "a merge: \(what)" }
@@ -120,7 +122,6 @@ enum PastText {
         lines += action.kept.map { "    left as it is: \(self.text(of: $0))" }
         let rest = action.keptCount - action.kept.count
         if rest > 0 { lines.append("    left as they are: \(rest) more") }
-        if !action.hasEffect, action.keptCount == 0 { lines.append("    nothing changed: all was as it should be") }
         if action.leftCount > 0 {
             let left = PlainText.count(action.leftCount, "transaction")
             lines.append("    stopped: something else was done meanwhile; \(left) of it left")

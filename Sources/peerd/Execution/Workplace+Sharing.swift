@@ -104,9 +104,11 @@ extension Workplace {
             try self.output.line("\(property.name) is hidden by \(owner); \(readers) may read it.")
         }
         for copy in report.copies {
+            let isOwner = copy.role.known == .owner
+            let way = isOwner ? "Delete yours to see that one." : "Share it with that person again, or unshare it."
             try self.output.line(
-                "\(copy.user.text) has a copy that does not change with it: two machines moved it at once. Share it "
-                    + "with that person again, or unshare it."
+                "\(copy.user.text) has \(isOwner ? "one" : "a copy") that does not change with it: two machines moved "
+                    + "it at once. \(way)"
             )
         }
     }

@@ -1,0 +1,96 @@
+internal import CRDTCore
+
+/// What an action has done in several circles at once.
+extension Reversal {
+    /// Leaves objects as they are that the part of the action in another circle leaves: what had gone over from one
+    /// circle to another goes back as a whole, or stays.
+    ///
+    /// - Returns: whether there are any that it had not left.
+    mutating func leave(
+        likewise other: Reversal,
+        in state: inout some CircleReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        try self.block(likewise: other, in: &store)
+        self.transferred.formUnion(self.concerned.intersection(other.concerned))
+        let spared = other.report.kept.filter {
+            $0.part == .object && other.concerned.contains($0.object) && self.concerned.contains($0.object)
+        }
+        self.staying.formUnion(spared.map(\.object))
+        let coming = Set(self.revived + self.deleted)
+        let found = spared.filter { coming.contains($0.object) }
+        guard !found.isEmpty else { return false }
+        let objects = Set(found.map(\.object))
+        self.revived.removeAll { objects.contains($0) }
+        self.deleted.removeAll { objects.contains($0) }
+        self.going.subtract(objects)
+        self.left.formUnion(objects)
+        for kept in found { self.keep(kept.object, .object, kept.reason, kept.author) }
+        try self.spare(in: &state, &store)
+        return true
+    }
+
+    /// Leaves objects deleted that were moved from here, and show in another circle: they would come back as copies.
+    ///
+    /// `others`: those that other parts of the action are about, which go there as they come here.
+    mutating func leaveMoved(besides others: Set<ObjectID>, in store: inout some StoreTransaction) throws(WriteRefusal)
+    {
+        for object in self.revived where !others.contains(object) {
+            let isElsewhere = try WriteRefusal.from { () throws(StoreError) -> Bool in
+                guard let shown = try store.existingObjectIndex(of: object) else { return false }
+                if try store.look(at: shown, { $0.circle }) == self.circle { return false }
+                return try store.isAlive(shown)
+            }
+            guard isElsewhere else { continue }
+            self.revived.removeAll { $0 == object }
+            self.left.insert(object)
+            if try !self.wasCarriedOver(object, in: &store) { try self.keep(object, .deleted, in: &store) }
+        }
+    }
+
+    /// Leaves properties as they are that the other part leaves: what was hidden shows again as a whole, or stays.
+    private mutating func block(likewise other: Reversal, in store: inout some StoreTransaction) throws(WriteRefusal) {
+        guard [self.circle, other.circle].contains(where: { store.circles[$0].isBeside }) else { return }
+        var other = other
+        let own = Set(self.properties.map { KeptPart(object: $0.0, part: .property($0.1)) })
+        for (object, name) in other.properties {
+            let part = KeptPart(object: object, part: .property(name))
+            guard own.contains(part) else { continue }
+            switch try other.known(name, of: object, in: &store) {
+            case .edited(let segment): self.blocked[part] = (.edited, store.segment(segment).introduction)
+            case .unknown: self.blocked[part] = (.unknown, nil)
+            case .nothing, .value: break
+            }
+        }
+    }
+
+    /// Whether an object is where something of the action was carried over to.
+    func wasCarriedOver(
+        _ object: ObjectID,
+        in store: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        try WriteRefusal.from { () throws(StoreError) -> Bool in
+            for circle in self.destinations.sorted() {
+                guard let index = try store.existingObjectIndex(of: object, in: circle) else { continue }
+                if try store.look(at: index, { $0.creation != nil }) { return true }
+            }
+            return false
+        }
+    }
+
+    /// Whether a property of an object was carried over.
+    func wasCarriedOver(
+        _ name: String,
+        of object: ObjectID,
+        in store: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        try WriteRefusal.from { () throws(StoreError) -> Bool in
+            guard !self.destinations.isEmpty, let name = try store.existingNameIndex(of: name) else { return false }
+            for circle in self.destinations.sorted() {
+                guard let index = try store.existingObjectIndex(of: object, in: circle) else { continue }
+                if try store.register(RegisterKey(object: index, name: name)) != nil { return true }
+            }
+            return false
+        }
+    }
+}
