@@ -1,6 +1,9 @@
 """What one person, or one machine, writes while another shares, moves or hides it, with the real program: it is carried
 over or competes, everybody is told, and an undo takes back what was carried over too."""
 
+import json
+import time
+
 import pytest
 
 from peerd_harness import check, pair, wait_until
@@ -175,3 +178,106 @@ def test_a_branch_that_writes_what_is_hidden_meanwhile(world):
             check("left as it is" not in laptop.run(words), f"{words} leaves something")
         wait_until(lambda: properties(laptop, item) == {"pay": pay}, 30.0, f"{words}: it is {pay}")
     check("hidden" in laptop.run("access", item), "it is hidden still")
+
+
+def test_an_undo_of_a_hide_beside_what_others_write_gives_each_his_own(people):  # noqa: F811
+    laptop, ann = people
+    for words in ("hide", "unhide"):
+        item = laptop.create("item", "name=x")
+        laptop.run("hide", item, "pay")
+        laptop.run("share", item, "ann", "--write")
+        laptop.run("set", item, "pay=mine")
+        wait_until(lambda: item in ann.objects(), 30.0, "ann has it")
+        ann.run("set", item, "pay=hers")
+        wait_until(lambda: competing(laptop, item) == {"pay": ("mine", ["hers"])}, 30.0, "it competes")
+        laptop.run(words, item, "pay")
+        shown = {"name": "x"} if words == "hide" else {"name": "x", "pay": "mine"}
+        wait_until(lambda: properties(ann, item) == shown, 30.0, f"{words}: ann has {shown}")
+        laptop.run("undo")
+        wait_until(lambda: properties(ann, item) == {"name": "x", "pay": "hers"}, 30.0, "ann has hers again")
+        time.sleep(3)
+        check(properties(laptop, item) == {"name": "x", "pay": "mine"}, "he has his own again")
+
+
+def test_a_hide_and_what_is_hidden_outlast_a_move_by_another_machine(machines):
+    laptop, phone, ann = machines
+    folder = laptop.create("folder")
+    laptop.run("share", folder, "ann", "--write")
+    for ways, value in (([["--root"]], 7), ([["--root"], [folder]], 7), ([["--root"], [folder]], 1)):
+        item = laptop.create("item", "pay=1", "--parent", folder)
+        for peer in (phone, ann):
+            wait_until(lambda: item in peer.objects(), 30.0, "it is there")
+        laptop.stop()
+        phone.stop()
+        laptop.run("hide", item, "pay")
+        if value != 1:
+            laptop.run("set", item, f"pay={value}")
+        for way in ways:
+            phone.run("mv", item, *way)
+        laptop.start()
+        phone.start(peers=[laptop.address])
+        ann.stop()
+        ann.start(peers=[laptop.address])
+        for peer in (laptop, phone):
+            wait_until(lambda: properties(peer, item) == {"pay": value}, 30.0, f"{ways}: {peer.name} has {value}")
+        gone = None if len(ways) == 1 else {}
+        wait_until(lambda: properties(ann, item) == gone, 30.0, f"{ways}: ann has nothing of it")
+    # What is written beside a move there and back is later than that.
+    item = laptop.create("item", "size=1", "--parent", folder)
+    wait_until(lambda: item in phone.objects(), 30.0, "it is there")
+    laptop.stop()
+    phone.stop()
+    laptop.run("set", item, "size=2")
+    phone.run("mv", item, "--root")
+    phone.run("mv", item, folder)
+    laptop.start()
+    phone.start(peers=[laptop.address])
+    for peer in (laptop, phone):
+        wait_until(lambda: properties(peer, item) == {"size": 2}, 30.0, f"{peer.name} has what was written")
+
+
+def test_an_undo_of_a_move_beside_others_leaves_no_husk(people):  # noqa: F811
+    laptop, ann = people
+    folder = laptop.create("folder")
+    laptop.run("share", folder, "ann", "--write")
+    item = laptop.create("item", "size=1", "--parent", folder)
+    step = laptop.create("step", "--parent", item)
+    wait_until(lambda: step in ann.objects(), 30.0, "ann has it")
+    away(ann, "rm", step)
+    laptop.run("mv", item, "--root")
+    ann.start(peers=[laptop.address])
+    laptop.run("sync")
+    laptop.result("undo")
+    laptop.run("sync")
+    check(properties(laptop, item) == {"size": 1}, f"he has {properties(laptop, item)}")
+    # What he wrote where it was moved to is there after the undo of its way back.
+    item = laptop.create("item", "size=1", "--parent", folder)
+    wait_until(lambda: item in ann.objects(), 30.0, "ann has it")
+    away(ann, "set", item, "size=9")
+    laptop.run("mv", item, "--root")
+    laptop.run("set", item, "name=mine")
+    ann.start(peers=[laptop.address])
+    wait_until(lambda: competing(laptop, item) == {"size": (1, [9])}, 30.0, "what she writes competes")
+    laptop.run("mv", item, folder)
+    check(properties(laptop, item) == {"size": 9, "name": "mine"}, "it takes up what she wrote")
+    laptop.run("undo")
+    check(properties(laptop, item).get("name") == "mine", f"what he wrote is gone: {properties(laptop, item)}")
+
+
+def test_a_copy_of_an_id_by_somebody_else_takes_nothing_away(people):  # noqa: F811
+    laptop, ann = people
+    folder = laptop.create("folder")
+    item = laptop.create("item", "size=1", "--parent", folder)
+    laptop.run("share", folder, "ann", "--write")
+    wait_until(lambda: item in ann.objects(), 30.0, "ann has it")
+    laptop.run("mv", item, "--root")
+    wait_until(lambda: item not in ann.objects(), 30.0, "it is his alone")
+    file = ann.directory.parent / "copy.json"
+    file.write_text(json.dumps([{"id": item, "type": "item", "properties": {"size": 666}}]))
+    ann.run("import", file)
+    ann.run("share", item, "laptop", "--write")
+    wait_until(lambda: laptop.json("access", item)["copies"], 30.0, "he is told that she has one")
+    check(properties(laptop, item) == {"size": 1}, "his own shows")
+    laptop.run("rm", item)
+    laptop.run("undo")
+    check(properties(laptop, item) == {"size": 1}, f"his own is back: {properties(laptop, item)}")

@@ -8,14 +8,22 @@ package struct CircleOverlay: Sendable {
     /// The objects at the root of another circle than home that home has a place for.
     package private(set) var placed: Set<ObjectIndex> = []
     /// The objects beside others, with those that show and in whose place their values do: the first of several first.
-    package private(set) var besides: [ObjectIndex: (shown: ObjectIndex, rank: Int)] = [:]
+    package private(set) var besides: [ObjectIndex: Beside] = [:]
     /// The objects that show, and of which something may have been left behind in another circle: another one with
     /// their id shows there, they were moved to where they show several times, or deleted there several times.
     private(set) var contested: Set<ObjectIndex> = []
     /// The objects that show, and of which a property may have been written while somebody hid it, or showed it again.
     private(set) var covered: Set<ObjectIndex> = []
+    /// What stands elsewhere than its circle says; nil if that is to be found anew.
+    var mounts: CircleMounts?
     /// Behind the last commit of which all changes have been looked at; nil if nothing has.
     private var place: ChangePlace?
+
+    /// In whose place the values of an object beside others show, and how many come before it.
+    package struct Beside: Hashable, Sendable {
+        package var shown: ObjectIndex
+        package var rank: Int
+    }
 
     private static let pageCount = 512
 
@@ -65,10 +73,17 @@ package struct CircleOverlay: Sendable {
             var objects = try rows.objects(of: id)
             // Most are in home alone, and show as home says.
             if objects == [one.object], one.circle == circles.base {
+                if self.hidden.contains(one.object) || self.placed.contains(one.object) { self.mounts = nil }
                 self.forget(one.object)
+                try self.checkMounts(besides: one.object, in: &rows)
                 continue
             }
+            let former = objects.filter { self.placed.contains($0) || self.hidden.contains($0) }
             try self.judge(objects, for: &rows)
+            // Whether what stands below a hidden one stands below another one depends on who has deleted it.
+            let latter = objects.filter { self.placed.contains($0) || self.hidden.contains($0) }
+            if former != latter || objects.contains(where: { self.hidden.contains($0) }) { self.mounts = nil }
+            for object in objects { try self.checkMounts(besides: object, in: &rows) }
             if circles.hasBeside {
                 let all = objects
                 objects = []
@@ -91,6 +106,18 @@ package struct CircleOverlay: Sendable {
         }
     }
 
+    /// Has what stands elsewhere found anew if it may hang on an object that has changed.
+    private mutating func checkMounts(
+        besides object: ObjectIndex,
+        in rows: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard let mounts else { return }
+        let isChanged = try rows.look(at: object) { record in
+            mounts.isChanged(by: record, object) || record.parent.map { self.hidden.contains($0) } ?? false
+        }
+        if isChanged { self.mounts = nil }
+    }
+
     private mutating func forget(_ object: ObjectIndex) {
         self.hidden.remove(object)
         self.placed.remove(object)
@@ -108,7 +135,9 @@ package struct CircleOverlay: Sendable {
         if state.circles.hasBeside {
             for object in objects { self.besides[object] = nil }
             if let choice {
-                for (rank, object) in try state.besides(choice).enumerated() { self.besides[object] = (choice, rank) }
+                for (rank, object) in try state.besides(choice).enumerated() {
+                    self.besides[object] = Beside(shown: choice, rank: rank)
+                }
             }
         }
         for object in objects {

@@ -18,10 +18,7 @@ package struct CombinedState<Rows: StoreTransaction>: CircleReading {
     /// What was found already; copies of a state share it.
     private final class Found {
         var overlay: CircleOverlay?
-        /// What stands elsewhere than its circle says, with that place; nil is the root.
-        var mounts: [ObjectIndex: ObjectIndex?]?
-        /// Where that stands among its siblings, if its circle does not say so either.
-        var positions: [ObjectIndex: Position] = [:]
+        var mounts: CircleMounts?
     }
 
     /// `circle`: the only one of which objects are looked up; nil for what is put together from all.
@@ -44,54 +41,12 @@ package struct CombinedState<Rows: StoreTransaction>: CircleReading {
         return overlay
     }
 
-    /// What stands elsewhere than its circle says, with that place; nil is the root.
-    ///
-    /// - Complexity: O(*n* *d*) for *n* objects below hidden ones or placed by home, and *d* levels, the first time.
-    private mutating func mounts() throws(StoreError) -> [ObjectIndex: ObjectIndex?] {
+    /// What stands elsewhere than its circle says.
+    private mutating func mounts() throws(StoreError) -> CircleMounts {
         if let known = self.found.mounts { return known }
-        var mounts: [ObjectIndex: ObjectIndex?] = [:]
-        let hidden = try self.hiddenObjects()
-        for above in hidden.sorted(by: { $0.rawValue < $1.rawValue }) {
-            var place = try self.shown(self.state.object(above).id)
-            if let shown = place, try !self.state.leadsOn(above, to: shown) { place = nil }
-            for child in try self.state.visibleChildren(of: above, after: nil, limit: .max)
-            where !hidden.contains(child) {
-                mounts[child] = .some(place)
-            }
-        }
-        for object in try self.overlay().placed {
-            guard let place = try self.state.homePlace(of: self.state.object(object)) else { continue }
-            let parent = try place.parent.map { above throws(StoreError) in try self.state.object(above).id }
-            mounts[object] = try .some(parent.flatMap { id throws(StoreError) in try self.shown(id) })
-            self.found.positions[object] = place.position
-        }
-        for mounted in mounts.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            if let lowest = try self.lowest(ofCycleFrom: mounted, mounts) { mounts[lowest] = .some(nil) }
-        }
+        let mounts = try self.state.mounts(self.overlay())
         self.found.mounts = mounts
         return mounts
-    }
-
-    /// The object with the lowest id of a cycle that the way up from an object comes to; nil if it comes to the root.
-    private mutating func lowest(
-        ofCycleFrom object: ObjectIndex,
-        _ mounts: [ObjectIndex: ObjectIndex?]
-    ) throws(StoreError) -> ObjectIndex? {
-        var (way, steps, next): ([ObjectIndex], [ObjectIndex: Int], ObjectIndex?) = ([], [:], object)
-        while let current = next {
-            if let first = steps[current] {
-                var lowest: (id: ObjectID, object: ObjectIndex)?
-                for member in way[first...] {
-                    let id = try self.state.object(member).id
-                    if lowest.map({ id < $0.id }) ?? true { lowest = (id, member) }
-                }
-                return lowest?.object
-            }
-            steps[current] = way.count
-            way.append(current)
-            if let mount = mounts[current] { next = mount } else { next = try self.state.parent(of: current) }
-        }
-        return nil
     }
 
     /// The object that shows for an id; nil if none does.
@@ -157,8 +112,9 @@ extension CombinedState {
     package mutating func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord {
         var record = try self.state.object(index)
         if self.isSingle { return record }
-        if let mount = try self.mounts()[index] { record.parent = mount }
-        if let position = self.found.positions[index] { record.position = position }
+        let mounts = try self.mounts()
+        if let place = mounts.place(of: index) { record.parent = place }
+        if let position = mounts.position(of: index) { record.position = position }
         if try self.hiddenObjects().contains(index) { record.isVisible = false }
         return record
     }
@@ -168,7 +124,7 @@ extension CombinedState {
     }
 
     package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
-        if !self.isSingle, let mount = try self.mounts()[index] { return mount }
+        if !self.isSingle, let place = try self.mounts().place(of: index) { return place }
         return try self.state.parent(of: index)
     }
 
@@ -274,12 +230,12 @@ extension CombinedState {
         var (found, last): ([ObjectIndex], SiblingPlace?) = ([], last)
         while found.count < limit {
             let page = try self.state.visibleChildren(of: parent, after: last, limit: limit)
-            found += page.filter { !hidden.contains($0) && mounts[$0] == nil }
+            found += page.filter { !hidden.contains($0) && !mounts.contains($0) }
             guard page.count == limit, let end = page.last else { break }
             let record = try self.state.object(end)
             last = SiblingPlace(position: record.position, id: record.id)
             // Where the page ends, another circle may have an object with this id at this place.
-            if parent == nil, let shown = try self.shown(record.id), !page.contains(shown), mounts[shown] == nil {
+            if parent == nil, let shown = try self.shown(record.id), !page.contains(shown), !mounts.contains(shown) {
                 let other = try self.state.object(shown)
                 if other.parent == nil, other.position == record.position { found.append(shown) }
             }
@@ -295,8 +251,7 @@ extension CombinedState {
         after last: SiblingPlace? = nil
     ) throws(StoreError) -> [ObjectIndex] {
         let mounts = try self.mounts()
-        var all = children.filter { mounts[$0] == nil }
-        all += mounts.filter { $0.value == parent }.map(\.key)
+        let all = children.filter { !mounts.contains($0) } + mounts.children(of: parent)
         var placed: [(place: SiblingPlace, object: ObjectIndex)] = []
         for child in all {
             let record = try self.object(child)
@@ -328,7 +283,7 @@ extension CombinedState {
                 last = position
             }
         }
-        for (object, place) in try self.mounts() where place == parent {
+        for object in try self.mounts().children(of: parent) {
             let position = try self.object(object).position
             if last.map({ $0 < position }) ?? true { last = position }
         }

@@ -7,8 +7,7 @@ extension StoreTransaction {
         return try self.currentOverlay().covered.sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// The writes to properties of an object that shows that are later than what shows in their place, and say
-    /// something else.
+    /// The writes to properties of an object that shows in whose place something else shows.
     ///
     /// What was taken along as a property was hidden, or shown again, counts as old as it was.
     /// - Complexity: O(*n* log *m*) for *n* properties that are, or were, hidden.
@@ -78,22 +77,22 @@ private struct CoveredProperty {
         var found: [LeftWrite] = []
         for write in writes {
             // What takes it away leaves nothing there.
-            guard case .set = try rows.edit(write), try rows.saysOther(write, than: standing) else { continue }
-            if let age, try self.age(of: write, at: place, in: &rows) <= age { continue }
-            found.append(
-                LeftWrite(
-                    object: place,
-                    shown: shown,
-                    name: self.name,
-                    write: write,
-                    isInForce: write == inForce
-                )
+            guard case .set = try rows.edit(write) else { continue }
+            var left = LeftWrite(
+                object: place,
+                shown: shown,
+                name: self.name,
+                write: write,
+                isInForce: write == inForce
             )
+            left.isLater = try rows.saysOther(write, than: standing)
+            if left.isLater, let age { left.isLater = try age < self.age(of: write, at: place, in: &rows) }
+            found.append(left)
         }
         return found
     }
 
-    /// The stamp of a write; of one that took along what was in another place, the stamp of that.
+    /// The stamp of a write; of one that took along what was in another place, or in another circle, the stamp of that.
     private func age(
         of write: WriteReference,
         at place: ObjectIndex,
@@ -104,7 +103,9 @@ private struct CoveredProperty {
             guard let former = try self.former(of: write, at: place, in: &rows) else { break }
             (write, place) = former
         }
-        return write.stamp
+        // It may have come from another circle with its object.
+        guard place == self.places[0] else { return write.stamp }
+        return try LeftBehind(place, in: &rows).age(of: write, of: self.name, on: place, in: &rows)
     }
 
     /// What a write took along from another place, where its transaction has taken it away; nil if it did not.

@@ -12,6 +12,8 @@ package struct LeftWrite: Hashable, Sendable {
     package var write: WriteReference
     /// Whether it is in force in the other circle.
     package var isInForce: Bool
+    /// Whether it is later than what shows, and says something else, so that it competes with that.
+    package var isLater = true
 
     /// What changes that carry over name as the program that made them.
     ///
@@ -21,7 +23,7 @@ package struct LeftWrite: Hashable, Sendable {
 
 extension CircleReading {
     /// Whether an object that is hidden was moved to where another one with its id shows, and is no copy of that.
-    mutating func wasMoved(_ hidden: ObjectIndex, to shown: ObjectIndex) throws(StoreError) -> Bool {
+    package mutating func wasMoved(_ hidden: ObjectIndex, to shown: ObjectIndex) throws(StoreError) -> Bool {
         guard let mover = self.creator(of: try self.object(shown)) else { return false }
         return try self.deleters(of: hidden)[mover] != nil
     }
@@ -294,7 +296,7 @@ package struct LeftBehind {
 
     /// The stamp of a write; of one by which a move to another circle took something along, or by which somebody
     /// carried over what was left behind, that of what it took.
-    private func age(
+    func age(
         of write: WriteReference,
         of name: NameIndex,
         on object: ObjectIndex,

@@ -67,6 +67,12 @@ package struct HistoryState<Rows: StoreTransaction>: CircleReading {
         return try self.rows.currentOverlay()
     }
 
+    /// What stands elsewhere than its circle says.
+    mutating func mounts(_ overlay: CircleOverlay) throws(StoreError) -> CircleMounts {
+        guard self.isPresent else { return try CircleMounts(overlay, in: &self) }
+        return try self.rows.currentMounts()
+    }
+
     /// Of the past nobody asks.
     package mutating func leftWrites(behind shown: ObjectIndex) throws(StoreError) -> [LeftWrite] {
         self.isPresent ? try self.rows.leftWrites(behind: shown) : []

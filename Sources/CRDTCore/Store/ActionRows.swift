@@ -68,7 +68,7 @@ extension StoreTransaction {
     }
 
     /// Whether a change says again what somebody wrote where an object was moved from.
-    mutating func isCarriedOver(at point: SegmentPoint) throws(StoreError) -> Bool {
+    package mutating func isCarriedOver(at point: SegmentPoint) throws(StoreError) -> Bool {
         let record = try self.lastAction(on: point.segment, upTo: point.sequence)
         guard let record else { return false }
         return record.label == LeftWrite.label || record.point == point && record.link == .carriesOver

@@ -96,6 +96,8 @@ private struct LeftEdit {
     /// That of this device which the edit was of, so that who takes that back takes this back; else none that anybody
     /// takes back.
     var action: ActionContext
+    /// Whether what shows is older.
+    var isLater = true
 
     static let ofNoAction = ActionContext(label: LeftWrite.label)
 }
@@ -192,10 +194,11 @@ extension LocalTransaction {
     fileprivate mutating func carryOver(_ piece: LeftPiece) throws(WriteRefusal) {
         try self.planning { local throws(WriteRefusal) in
             local.plan.leftover = piece.circle
-            for edit in piece.edits.map(\.edit) {
+            for left in piece.edits {
+                let edit = left.edit
                 switch edit {
                 case .set(let object, let name, let value):
-                    try local.plan.set(object, name: name, value: value)
+                    if left.isLater { try local.plan.set(object, name: name, value: value) }
                     // Where it was hidden meanwhile, others read it no more.
                     if piece.object == piece.shown {
                         try local.plan.append(.unset(object, name: name), in: piece.circle)
@@ -251,15 +254,19 @@ extension StoreTransaction {
         return (found, cost)
     }
 
-    /// What a user wrote to properties where others read them, while they were hidden there: it is hidden as well.
+    /// What a user wrote to properties where others read them, while they were hidden there: it is hidden as well, or
+    /// taken from there if what is hidden is later.
+    ///
+    /// Who takes something back knows what is hidden, and wants it there.
     private mutating func piecesCovered(
         on shown: ObjectIndex,
         by user: UserID,
         _ device: DeviceID
     ) throws(StoreError) -> [LeftPiece] {
-        let writes = try self.coveredWrites(on: shown).filter { write in
-            write.object == shown && write.isInForce
-                && self.segment(write.write.segment).introduction?.user == user
+        var writes: [LeftWrite] = []
+        for left in try self.coveredWrites(on: shown) where left.object == shown && left.isInForce {
+            guard self.segment(left.write.segment).introduction?.user == user else { continue }
+            if try self.undo(at: left.write.point) == nil { writes.append(left) }
         }
         guard !writes.isEmpty else { return [] }
         let record = try self.object(shown)
@@ -316,7 +323,8 @@ extension StoreTransaction {
         var edits: [LeftEdit] = []
         for left in writes {
             guard let edit = try self.edit(left.write) else { continue }
-            edits.append(LeftEdit(edit: edit, action: try self.actionContext(of: left.write, by: device)))
+            let action = left.isLater ? try self.actionContext(of: left.write, by: device) : LeftEdit.ofNoAction
+            edits.append(LeftEdit(edit: edit, action: action, isLater: left.isLater))
         }
         return edits
     }

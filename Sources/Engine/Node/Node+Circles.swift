@@ -115,14 +115,14 @@ extension Node where Store: ~Copyable {
 extension Node where Store: ~Copyable {
     /// Keeps which circles of a user this one does not read any more, by the last word of a machine of that user.
     mutating func noteEnded(by connection: PeerConnection) {
-        guard let owner = connection.author?.user, let circles = connection.endedCircles else { return }
-        self.noteEnded(circles, by: owner, holding: connection.session.storedByPeer)
+        guard let owner = connection.author?.user else { return }
+        self.noteEnded(connection.endedCircles, by: owner, holding: connection.session.storedByPeer)
     }
 
     /// Keeps which circles of a user this one does not read any more.
     ///
-    /// That he reads one again is believed only of a machine that has something of it: another one has not heard of the
-    /// share at all.
+    /// He reads one again if such a machine speaks of it: it tells nobody else of what it has of a circle. One that has
+    /// not heard of the share says nothing of it.
     /// `held`: what the machine has that says so.
     mutating func noteEnded(_ circles: [EndedCircle], by owner: UserID, holding held: SeenSegments) {
         let known = self.state.ended

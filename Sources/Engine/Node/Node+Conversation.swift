@@ -115,6 +115,7 @@ extension Node where Store: ~Copyable {
                 try connection.session.receive(message, at: now, in: &transaction)
             }
             try self.perform(actions, on: connection)
+            if message.saysWhatIsStored, !self.state.ended.isEmpty { self.noteEnded(by: connection) }
         } catch {
             // The next session begins again what this one does once.
             self.note(error)

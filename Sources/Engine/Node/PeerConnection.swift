@@ -81,11 +81,11 @@ final class PeerConnection {
 
     /// The circles of our user that the peer's does not read any more; nil where nothing is to be said of that.
     private(set) var ended: [EndedCircle]?
-    /// What it was told of them.
-    var toldEnded: [EndedCircle]?
+    /// What it was told of them: nothing, as long as there are none.
+    var toldEnded: [EndedCircle] = []
     var toldEndedCount = 0
-    /// Those of its own that it told us of last, and how often it has; nil if it has not.
-    var endedCircles: [EndedCircle]?
+    /// Those of its own that it told us of last, and how often it has.
+    var endedCircles: [EndedCircle] = []
     var endedMessageCount = 0
     /// The parcel that the other side has not confirmed.
     var parcel: ParcelExchange.UnderWay?

@@ -61,9 +61,12 @@ extension LocalTransaction {
             try parts[number].decide(in: &self.store)
         }
         for number in parts.indices where self.store.circles.count > 1 {
-            let others = parts.enumerated().filter { $0.offset != number }.map(\.element.reversal.concerned)
-            let all = others.reduce(into: Set<ObjectID>()) { $0.formUnion($1) }
-            try parts[number].reversal.leaveMoved(besides: all, in: &self.store)
+            let others = parts.enumerated().filter { $0.offset != number }.map(\.element.reversal.subjects)
+            try parts[number].reversal.leaveMoved(besides: Set(others.joined()), in: &self.store)
+        }
+        for number in parts.indices where self.store.circles.hasBeside {
+            let others = parts.enumerated().filter { $0.offset != number }.map(\.element.reversal)
+            try parts[number].reversal.keepHidden(besides: others, in: &self.store)
         }
         var isSettled = parts.count == 1
         while !isSettled {

@@ -30,6 +30,9 @@ extension Reversal {
         return true
     }
 
+    /// The objects that it is about: of a redo also those that the undo had left as they were.
+    var subjects: [ObjectID] { (self.edits + self.report.edits).compactMap(\.object) }
+
     /// Leaves objects deleted that were moved from here, and show in another circle: they would come back as copies.
     ///
     /// `others`: those that other parts of the action are about, which go there as they come here.
@@ -38,13 +41,69 @@ extension Reversal {
         for object in self.revived where !others.contains(object) {
             let isElsewhere = try WriteRefusal.from { () throws(StoreError) -> Bool in
                 guard let shown = try store.existingObjectIndex(of: object) else { return false }
-                if try store.look(at: shown, { $0.circle }) == self.circle { return false }
-                return try store.isAlive(shown)
+                let own = try store.objectIndex(of: object, in: self.circle)
+                guard shown != own, try store.isAlive(shown) else { return false }
+                // A copy that somebody else has made takes nothing's place.
+                return try store.wasMoved(own, to: shown)
             }
             guard isElsewhere else { continue }
             self.revived.removeAll { $0 == object }
             self.left.insert(object)
             if try !self.wasCarriedOver(object, in: &store) { try self.keep(object, .deleted, in: &store) }
+        }
+    }
+
+    /// Whether a write was carried over by a device of the user.
+    func isCarriedOver(
+        _ segment: SegmentIndex,
+        at point: SegmentPoint,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        let own = store.segment(self.piece.change.segment).introduction?.user
+        guard own != nil, store.segment(segment).introduction?.user == own else { return false }
+        return try store.isCarriedOver(at: point)
+    }
+
+    /// The deletions of an object but those by which a device of the user has cleared away what it had carried over.
+    mutating func deletionsOnPurpose(
+        of object: ObjectIndex,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> [WriteReference] {
+        let all = try self.now.deletions(of: object, in: &store)
+        guard store.circles.count > 1 else { return all }
+        var found: [WriteReference] = []
+        for deletion in all where try !self.isCarriedOver(deletion.segment, at: deletion.point, in: &store) {
+            found.append(deletion)
+        }
+        return found
+    }
+
+    /// Leaves hidden what would be nowhere else: where the object shows it is not put back.
+    ///
+    /// `others`: the other parts of the action that are taken back with this one.
+    mutating func keepHidden(besides others: [Reversal], in store: inout some StoreTransaction) throws(WriteRefusal) {
+        guard store.circles[self.circle].isBeside else { return }
+        for (object, name) in self.properties {
+            guard case .value(nil) = try self.known(name, of: object, in: &store) else { continue }
+            let place = try WriteRefusal.from {
+                () throws(StoreError) -> (circle: CircleIndex, author: Introduction?)? in
+                guard let shown = try store.existingObjectIndex(of: object),
+                    let own = try store.existingObjectIndex(of: object, in: self.circle),
+                    let index = try store.existingNameIndex(of: name),
+                    let hidden = try store.valueInCircle(of: index, on: own), hidden != .null,
+                    try store.valueInCircle(of: index, on: shown) == nil
+                else { return nil }
+                let record = try store.object(shown)
+                return (record.circle, record.creation.flatMap { store.segment($0.write.segment).introduction })
+            }
+            guard let place else { continue }
+            var isBack = false
+            for var other in others where other.circle == place.circle && !isBack {
+                guard other.properties.contains(where: { $0.0 == object && $0.1 == name }) else { continue }
+                if case .value(.some) = try other.known(name, of: object, in: &store) { isBack = true }
+            }
+            if isBack { continue }
+            self.blocked[KeptPart(object: object, part: .property(name))] = (.edited, place.author)
         }
     }
 

@@ -222,7 +222,7 @@ struct Reversal {
         guard lived != left else { return .stays }
         if !lives {
             // What somebody else has deleted neither comes back nor goes by this.
-            let deletion = try self.later(try self.now.deletions(of: index, in: &store), in: &store)
+            let deletion = try self.later(try self.deletionsOnPurpose(of: index, in: &store), in: &store)
             if let deletion { return .isKept(.deleted, store.segment(deletion.segment).introduction) }
         }
         guard lives == left else { return .stays }
@@ -355,8 +355,9 @@ struct Reversal {
             }
             return false
         }
-        for object in full { try self.keep(object, .hasChildren, in: &store) }
+        // What goes is not named, and these go no more.
         (self.deleted, self.going) = (rest, Set(rest))
+        for object in full { try self.keep(object, .hasChildren, in: &store) }
     }
 
     /// Whether a child keeps nothing in place above it: it stood there before, or the same merge had brought it there,
@@ -512,6 +513,10 @@ struct Reversal {
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) -> Bool {
         if self.staying.contains(object) { return false }
+        // What had gone over and stays here keeps all that it has.
+        if self.transferred.contains(object), self.named.contains(KeptPart(object: object, part: .object)) {
+            return false
+        }
         // Nothing but its deletion: what others write meanwhile competes with what comes, and not with that.
         if self.transferred.contains(object), self.going.contains(object) { return false }
         if self.going.contains(object) || self.gone.contains(object) { return true }
@@ -619,8 +624,10 @@ struct Reversal {
         in store: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         if current.point == write.point, current.index == write.index { return true }
-        guard try self.words.isWord(current.point, in: &store),
-            case .value(let shown) = try self.content(current, in: &store),
+        // Two devices may have carried over the same.
+        var isSame = try self.words.isWord(current.point, in: &store)
+        if !isSame { isSame = try self.isCarriedOver(current.segment, at: current.point, in: &store) }
+        guard isSame, case .value(let shown) = try self.content(current, in: &store),
             case .value(let value) = try self.content(write, in: &store)
         else { return false }
         return shown == value

@@ -183,12 +183,14 @@ extension TransactionPlan {
             try self.append(.create(member, type: object.type, kind: object.kind), in: target)
             // What somebody has written there meanwhile competed with what shows, and is later: it comes into force.
             let competing = try self.competingNames(for: member, in: target, in: &transaction)
-            for (name, value) in object.properties.sorted(by: { $0.key < $1.key }) where !competing.contains(name) {
+            // What it holds there still competes as what it was, and not with the move.
+            let held = try self.heldValues(of: member, in: target, in: &transaction)
+            for (name, value) in object.properties.sorted(by: { $0.key < $1.key })
+            where !competing.contains(name) && held[name] != value {
                 try self.append(.set(member, name: name.text, value: value), in: target)
             }
             // It may have been there before, and have been something else.
-            for name in try self.names(of: member, in: target, in: &transaction)
-            where object.properties[name] == nil && !competing.contains(name) {
+            for name in held.keys.sorted() where object.properties[name] == nil && !competing.contains(name) {
                 try self.append(.unset(member, name: name.text), in: target)
             }
             // Parents come first. What stands below something else goes to the root: its readers do not know of that.
@@ -310,25 +312,25 @@ extension TransactionPlan {
         return names.filter { self.values[object]?[$0] == nil }
     }
 
-    /// The names of what an object of a circle holds, be it shown or not.
-    private func names(
+    /// What an object of a circle holds, be it shown or not.
+    private func heldValues(
         of object: ObjectID,
         in circle: Circle,
         in transaction: inout some CircleReading
-    ) throws(WriteRefusal) -> [ExactText] {
-        try WriteRefusal.from { () throws(StoreError) -> [ExactText] in
+    ) throws(WriteRefusal) -> [ExactText: Value] {
+        try WriteRefusal.from { () throws(StoreError) -> [ExactText: Value] in
             guard let number = transaction.circles.index(of: circle),
                 let index = try transaction.existingObjectIndex(of: object, in: number)
-            else { return [] }
-            var names: [ExactText] = []
-            for name in try StateExport.properties(of: index, in: &transaction).keys.sorted() {
+            else { return [:] }
+            var values: [ExactText: Value] = [:]
+            for name in try StateExport.properties(of: index, in: &transaction).keys {
                 // What is hidden is nothing that the circle says.
                 guard let number = try transaction.existingNameIndex(of: name.text),
-                    try transaction.valueInCircle(of: number, on: index) != nil
+                    let value = try transaction.valueInCircle(of: number, on: index)
                 else { continue }
-                names.append(name)
+                values[name] = value
             }
-            return names
+            return values
         }
     }
 

@@ -40,7 +40,7 @@ extension StoreTransaction {
             if properties.insert(candidate).inserted { candidates.append(candidate) }
         }
         for object in try self.coveredObjects() {
-            for left in try self.coveredWrites(on: object) {
+            for left in try self.coveredWrites(on: object) where left.isLater {
                 let candidate = ConflictCandidate(left)
                 if properties.insert(candidate).inserted { candidates.append(candidate) }
             }
@@ -75,7 +75,7 @@ extension StoreTransaction {
         of candidate: ConflictCandidate
     ) throws(StoreError) -> (winner: WriteReference?, others: [WriteReference])? {
         let left = try (self.leftWrites(behind: candidate.object) + self.coveredWrites(on: candidate.object))
-            .filter { ConflictCandidate($0) == candidate }
+            .filter { $0.isLater && ConflictCandidate($0) == candidate }
             .map(\.write)
         switch candidate {
         case .property(var key):

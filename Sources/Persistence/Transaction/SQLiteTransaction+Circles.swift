@@ -12,6 +12,17 @@ struct CircleRows {
         var rank: Int?
     }
 
+    /// All that decides that.
+    fileprivate struct Shape: Equatable {
+        private let hidden: Set<ObjectIndex>
+        private let placed: Set<ObjectIndex>
+        private let besides: [ObjectIndex: CircleOverlay.Beside]
+
+        init(_ overlay: CircleOverlay) {
+            (self.hidden, self.placed, self.besides) = (overlay.hidden, overlay.placed, overlay.besides)
+        }
+    }
+
     /// Who may read what is in a circle, or also write it, or one property of it.
     fileprivate struct Access: Equatable {
         var circle: CircleIndex
@@ -29,6 +40,8 @@ struct CircleRows {
 
     /// What the database has; nil if it has not been read.
     fileprivate var shown: [ObjectIndex: Shown]?
+    /// Of what it has that; nil if that is not known.
+    fileprivate var shape: Shape?
     /// Of which rights and circles the database has who may do what; nil if that is not known.
     fileprivate var accessAge: AccessAge?
 
@@ -54,6 +67,9 @@ extension SQLiteTransaction {
     private func writeShown() throws(StoreError) {
         var transaction = self
         let overlay = try transaction.currentOverlay()
+        let shape = CircleRows.Shape(overlay)
+        if self.circleRows.shape == shape { return }
+        self.circleRows.shape = shape
         let base = self.circles.base
         var rows: [ObjectIndex: CircleRows.Shown] = [:]
         for object in overlay.hidden {

@@ -45,6 +45,14 @@ package enum Message: Hashable, Sendable {
     case ping(WallTime?)
     case pong(WallTime?)
 
+    /// Whether it says what its sender has stored.
+    package var saysWhatIsStored: Bool {
+        switch self {
+        case .ranges, .stored: true
+        default: false
+        }
+    }
+
     /// Whether only a device is sent it that is in the workspace.
     package var isForMembers: Bool {
         switch self {

@@ -105,11 +105,12 @@ extension Workplace {
         }
         for copy in report.copies {
             let isOwner = copy.role.known == .owner
-            let way = isOwner ? "Delete yours to see that one." : "Share it with that person again, or unshare it."
-            try self.output.line(
-                "\(copy.user.text) has \(isOwner ? "one" : "a copy") that does not change with it: two machines moved "
-                    + "it at once. \(way)"
-            )
+            let words =
+                isOwner
+                ? "has one of this id that does not change with it. Where you delete yours, that one shows."
+                : "has a copy that does not change with it: two machines moved it at once. Share it with that person "
+                    + "again, or unshare it."
+            try self.output.line("\(copy.user.text) \(words)")
         }
     }
 

@@ -1,0 +1,131 @@
+/// What stands elsewhere than its circle says, to who reads several circles.
+package struct CircleMounts: Sendable {
+    /// By object, what it stands below; nil is the root.
+    private var places: [ObjectIndex: ObjectIndex?] = [:]
+    private var children: [ObjectIndex?: [ObjectIndex]] = [:]
+    /// Where that stands among its siblings, if its circle does not say so either.
+    private var positions: [ObjectIndex: Position] = [:]
+    /// What was looked at to find that, in its circle: as long as nothing of it changes, nothing else does.
+    private var sources: [ObjectIndex: Source] = [:]
+
+    private struct Source: Equatable {
+        var parent: ObjectIndex?
+        var position: Position
+        var isVisible: Bool
+
+        init(_ record: ObjectRecord) {
+            (self.parent, self.position, self.isVisible) = (record.parent, record.position, record.isVisible)
+        }
+    }
+
+    init() {}
+
+    /// Finds what stands elsewhere.
+    ///
+    /// - Complexity: O(*n* + *d*) for *n* objects below hidden ones or placed by home, and *d* that are above those.
+    init(_ overlay: CircleOverlay, in state: inout some CircleReading) throws(StoreError) {
+        for above in overlay.hidden.sorted(by: { $0.rawValue < $1.rawValue }) {
+            var place = try self.shown(try state.object(above).id, overlay, in: &state)
+            if let shown = place, try !state.leadsOn(above, to: shown) { place = nil }
+            for child in try state.visibleChildren(of: above, after: nil, limit: .max)
+            where !overlay.hidden.contains(child) {
+                self.places[child] = .some(place)
+            }
+        }
+        for object in overlay.placed {
+            let record = try state.object(object)
+            try self.look(at: record.id, in: &state)
+            guard let place = try state.homePlace(of: record) else { continue }
+            let parent = try place.parent.map { above throws(StoreError) in try state.object(above).id }
+            self.places[object] = try .some(
+                parent.flatMap { id throws(StoreError) in try self.shown(id, overlay, in: &state) }
+            )
+            self.positions[object] = place.position
+        }
+        var known: Set<ObjectIndex> = []
+        for mounted in self.places.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            if let lowest = try self.lowest(ofCycleFrom: mounted, besides: &known, in: &state) {
+                self.places[lowest] = .some(nil)
+            }
+        }
+        for (object, place) in self.places { self.children[place, default: []].append(object) }
+    }
+
+    var isEmpty: Bool { self.places.isEmpty }
+
+    /// Whether an object stands elsewhere than its circle says.
+    func contains(_ object: ObjectIndex) -> Bool { self.places[object] != nil }
+
+    /// What an object stands below, if it stands elsewhere: nil is the root.
+    func place(of object: ObjectIndex) -> ObjectIndex?? { self.places[object] }
+
+    /// Where an object stands among its siblings, if its circle does not say so.
+    func position(of object: ObjectIndex) -> Position? { self.positions[object] }
+
+    /// What stands below an object, or at the root, and elsewhere than its circle says, in no particular order.
+    func children(of parent: ObjectIndex?) -> [ObjectIndex] { self.children[parent] ?? [] }
+
+    /// Whether something that was looked at is otherwise now.
+    func isChanged(by record: ObjectRecord, _ object: ObjectIndex) -> Bool {
+        self.sources[object].map { $0 != Source(record) } ?? false
+    }
+
+    // MARK: - Finding it
+
+    private mutating func look(at id: ObjectID, in state: inout some CircleReading) throws(StoreError) {
+        for object in try state.objects(of: id) { self.sources[object] = Source(try state.object(object)) }
+    }
+
+    /// The object that shows for an id; nil if none does.
+    private mutating func shown(
+        _ id: ObjectID,
+        _ overlay: CircleOverlay,
+        in state: inout some CircleReading
+    ) throws(StoreError) -> ObjectIndex? {
+        try self.look(at: id, in: &state)
+        for object in try state.objects(of: id) where !overlay.hidden.contains(object) {
+            if try state.object(object).isVisible { return object }
+        }
+        return nil
+    }
+
+    /// The object with the lowest id of a cycle that the way up from an object comes to; nil if it comes to the root.
+    ///
+    /// `known`: those from which the way is known to come to the root.
+    private mutating func lowest(
+        ofCycleFrom object: ObjectIndex,
+        besides known: inout Set<ObjectIndex>,
+        in state: inout some CircleReading
+    ) throws(StoreError) -> ObjectIndex? {
+        var (way, steps, next): ([ObjectIndex], [ObjectIndex: Int], ObjectIndex?) = ([], [:], object)
+        defer { known.formUnion(way) }
+        while let current = next, !known.contains(current) {
+            if let first = steps[current] {
+                var lowest: (id: ObjectID, object: ObjectIndex)?
+                for member in way[first...] {
+                    let id = try state.object(member).id
+                    if lowest.map({ id < $0.id }) ?? true { lowest = (id, member) }
+                }
+                return lowest?.object
+            }
+            steps[current] = way.count
+            way.append(current)
+            let record = try state.object(current)
+            self.sources[current] = Source(record)
+            if let mount = self.places[current] { next = mount } else { next = record.parent }
+        }
+        return nil
+    }
+}
+
+extension StoreTransaction {
+    /// What stands elsewhere than its circle says, by now.
+    mutating func currentMounts() throws(StoreError) -> CircleMounts {
+        var overlay = try self.currentOverlay()
+        if let known = overlay.mounts { return known }
+        let mounts = try CircleMounts(overlay, in: &self)
+        overlay.mounts = mounts
+        self.overlay = overlay
+        return mounts
+    }
+}
