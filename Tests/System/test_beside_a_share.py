@@ -281,3 +281,17 @@ def test_a_copy_of_an_id_by_somebody_else_takes_nothing_away(people):  # noqa: F
     laptop.run("rm", item)
     laptop.run("undo")
     check(properties(laptop, item) == {"size": 1}, f"his own is back: {properties(laptop, item)}")
+
+
+def test_a_hidden_property_that_was_shared_is_hidden_alone_by_an_undo(people):  # noqa: F811
+    laptop, ann = people
+    item = laptop.create("item", "name=x")
+    laptop.run("share", item, "ann")
+    laptop.run("hide", item, "pay")
+    laptop.run("set", item, "pay=5")
+    laptop.run("share", item, "ann", "--property", "pay")
+    wait_until(lambda: properties(ann, item) == {"name": "x", "pay": 5}, 30.0, "ann reads it")
+    for words, pay in (("undo", {}), ("redo", {"pay": 5})):
+        check("left as it is" not in laptop.run(words), f"{words} leaves something")
+        check(properties(laptop, item) == {"name": "x", "pay": 5}, f"{words}: he has {properties(laptop, item)}")
+        wait_until(lambda: properties(ann, item) == {"name": "x"} | pay, 30.0, f"{words}: ann has {pay}")

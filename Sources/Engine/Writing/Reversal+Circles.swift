@@ -97,8 +97,10 @@ extension Reversal {
                 return (record.circle, record.creation.flatMap { store.segment($0.write.segment).introduction })
             }
             guard let place else { continue }
+            // It may have come from another circle beside this one's objects, too.
+            let ways = others.filter { $0.circle == place.circle || store.circles[$0.circle].isBeside }
             var isBack = false
-            for var other in others where other.circle == place.circle && !isBack {
+            for var other in ways where !isBack {
                 guard other.properties.contains(where: { $0.0 == object && $0.1 == name }) else { continue }
                 if case .value(.some) = try other.known(name, of: object, in: &store) { isBack = true }
             }

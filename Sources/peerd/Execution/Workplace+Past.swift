@@ -111,7 +111,7 @@ enum PastText {
     static func lines(of action: UndoneAnswer, _ verb: String) -> [String] {
         var words = verb == "undo" ? ("took back", "could not take back") : ("did again", "could not do again")
         // What an undo had left as it was is nothing to do again.
-        if !action.hasEffect { words.0 = verb == "undo" ? "had nothing to take back of" : "had nothing to do again of" }
+        if !action.hasEffect { words.0 = verb == "undo" ? "nothing to take back:" : "nothing to do again:" }
         var what = action.edits.first.map { "\($0.action.text()) of \($0.object ?? "")" } ?? ""
         if action.edits.first?.isUndo ?? false { what = "the undo of \(what)" }
         if action.isMerge { what = "a merge: \(what)" }

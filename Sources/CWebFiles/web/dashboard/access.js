@@ -64,9 +64,10 @@ export class AccessCard {
         h("a", { href: `#/object/${report.shared}` }, "an object that it is below"), ".") : null,
       report.hidden.map(({ name, access }) => h("p", {}, chip("Hidden"), " ", foreign(name, { max: 80 }),
         " is read by ", access.map(({ user }, index) => [index > 0 ? ", " : null, nameOf(user)]), ".")),
-      report.copies.map(({ user }) => h("p.notice.warning", {}, icon("warning"), h("span", {}, nameOf(user),
-        " has a copy that does not change with it, since two machines moved it at once. ",
-        "Share it again, or take it away."))));
+      report.copies.map(({ user, role }) => h("p.notice.warning", {}, icon("warning"), h("span", {}, nameOf(user),
+        role === "owner" ? " has one of this id that does not change with it. Where you delete yours, that one shows."
+          : " has a copy that does not change with it, since two machines moved it at once. "
+            + "Share it again, or take it away."))));
     this.#form.hidden = !mayShare;
     const chosen = this.#person.value;
     fill(this.#person, others.map(user => h("option", { value: user.id }, plain(user.name, 60))));

@@ -76,6 +76,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case writersErase
     /// Nothing is left with others for those who are out of reach.
     case nothingIsCarried
+    /// What stands elsewhere than its circle says stays there, wherever it is put.
+    case mountsFoundOnce
 
     // MARK: Limits
 

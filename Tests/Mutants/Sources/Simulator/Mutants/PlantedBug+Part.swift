@@ -21,7 +21,7 @@ extension PlantedBug {
             .rights
         case .circlesOpenToAll, .hiddenValuesCopied, .leftBehindForGood, .readersForGood, .removedStillMet,
             .hidingLeavesOpenValue, .newReadersHearNothing, .lostSharesSentBack, .leftStillShows,
-            .generationsStandAlike, .writersErase, .nothingIsCarried:
+            .generationsStandAlike, .writersErase, .nothingIsCarried, .mountsFoundOnce:
             .sharing
         case .lastArrivalWins,
             .tieGoesToTheFirstHeard,

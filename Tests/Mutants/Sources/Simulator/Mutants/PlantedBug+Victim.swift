@@ -34,6 +34,7 @@ extension PlantedBug {
         case .grantsReachBack: Victim("P26", "SH07", "SH12")
         case .waitingStatementsIgnored: Victim("P26", "SH17")
         case .circlesOpenToAll: Victim("P26", "SH01", "SH16")
+        case .mountsFoundOnce: Victim("P8")
         case .hiddenValuesCopied: Victim("P26", "SH16-hidden-property")
         case .leftBehindForGood: Victim("P26", "SH14", "SH15")
         case .readersForGood: Victim("P26", "SH06")
