@@ -9,13 +9,15 @@ from browser import ANSWER_UNDO, HOSTILE, HOSTILE_NAME, PATIENCE_SECONDS, Keys, 
 from peerd_harness import DaemonSocket, check, wait_until
 
 LARGE, LARGER = 2**53, 2**53 + 1
-# What the object shows: its heading, its note on the past, and each property as [name, value, value of now].
+# What the object shows: its heading, its note on the past, where in time the slider stands (once the history is read;
+# a slider that is not shown takes no key), and each property as [name, value, value of now].
 PANE = """
     const text = element => element?.checkVisibility() ? element.innerText.trim() : null;
     const rows = [...document.querySelectorAll(".object .property")].filter(row => row.checkVisibility());
     return {
       title: text(document.querySelector(".object h1")), note: text(document.querySelector(".past-note")),
-      where: document.querySelector("#scrubber")?.getAttribute("aria-valuetext"),
+      where: text(document.querySelector("#scrubber")) === null ? null
+        : document.querySelector("#scrubber").getAttribute("aria-valuetext"),
       path: text(document.querySelector(".object .path")),
       properties: Object.fromEntries(rows.map(row => [row.querySelector(".label bdi").innerText, [
         row.querySelector(".property-value > :not(.now)").innerText,

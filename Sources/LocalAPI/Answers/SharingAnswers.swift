@@ -42,8 +42,8 @@ package struct AccessAnswer: Answer {
     package var access: [Entry]
     /// The properties that are hidden from some of them.
     package var hidden: [HiddenAnswer]
-    /// Who has a copy that does not change with it, from when machines moved it at once; or, as its owner, another one of
-    /// this id.
+    /// Who has a copy that does not change with it, from when machines moved it at once; or, as its owner, another
+    /// one of this id.
     package var copies: [Entry]
     /// Whether the owner's machines say that this user has no access any more.
     package var hasEnded: Bool
