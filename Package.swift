@@ -254,7 +254,7 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "CRDTCore", "Engine", "MergeModel", "Persistence", "Simulation", "Simulator",
+                "CRDTCore", "Engine", "MergeModel", "Persistence", "Simulation", "Simulator", "SyncProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["LEDGER.md", "Lives", "Scenarios"],
@@ -267,7 +267,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SyncProtocolTests",
-            dependencies: ["CRDTCore", "DecoderExercises", "PeerCrypto", "SyncProtocol"],
+            dependencies: ["CRDTCore", "MergeModel", "DecoderExercises", "PeerCrypto", "SyncProtocol"],
             swiftSettings: testSettings
         ),
     ],

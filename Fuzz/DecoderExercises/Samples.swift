@@ -47,12 +47,20 @@ enum Samples {
         .membershipKey(.init(number: 300, key: Bytes32(1, 2, 3, 4))),
     ]
 
-    static let values: [Value] = [
-        .null, .bool(true), .bool(false), .int(0), .int(-300), .int(.max), .int(.min), .double(1.5), .double(-0.0),
-        .double(bits: 0x7ff8_dead_0000_0001), .string("text"), .string("\u{e9}e\u{301}"), .string(""),
-        .document(#"{"a":[1,2.5,null,"\n"]}"#), .bytes([0, 255]), .bytes([]),
-        .blob(BlobReference(hash: Samples.hash, byteCount: 1 << 40, mediaType: "audio/mp4")),
-    ]
+    static let values: [Value] =
+        [
+            .null, .bool(true), .bool(false), .int(0), .int(-300), .int(.max), .int(.min), .double(1.5), .double(-0.0),
+            .double(bits: 0x7ff8_dead_0000_0001), .string("text"), .string("\u{e9}e\u{301}"), .string(""),
+            .document(#"{"a":[1,2.5,null,"\n"]}"#), .bytes([0, 255]), .bytes([]),
+        ] + [Samples.recording].compactMap { $0.map { .blob($0) } }
+
+    private static let recording = BlobReference(
+        root: Samples.blob,
+        byteCount: 1 << 40,
+        mediaType: "audio/mp4",
+        fileName: "take 1.m4a"
+    )
+    private static let blob = BlobRoot(bytes: Bytes32(4, 3, 2, 1))
 
     /// Opens a chain and uses every kind of operation.
     static var run: Run {
@@ -142,6 +150,10 @@ enum Samples {
                 EndedCircle(.own(of: Samples.user), ends: [.init(replica: Samples.other, sequence: 300)]),
             ]),
             .parcelTaken(Samples.hash),
+            .blob(.want(BlobWant(number: 1, root: Samples.blob, group: 300, leaves: 5, wantsProof: true))),
+            .blob(.proof(1, GroupProof(leaves: [Samples.hash, .zero], siblings: [.zero]))),
+            .blob(.piece(BlobPiece(want: 1, leaf: 63, bytes: [1, 2, 3]))),
+            .blob(.lacking(300, leaves: 1, .notYet)), .blob(.cancel(1)), .blob(.here(Samples.blob)),
             .ranges([
                 FrontierRange(end: Samples.other, claim: .fingerprint(Samples.hash)),
                 FrontierRange(end: Samples.another, claim: .entries([entry])),

@@ -3,15 +3,53 @@ import MergeModel
 import Testing
 
 @Suite struct ValueTests {
-    private static let values: [Value] = [
-        .null, .bool(true), .bool(false), .int(0), .int(1), .int(-1), .int(63), .int(64), .int(.max), .int(.min),
-        .double(0), .double(-0.0), .double(0.1), .double(.infinity), .double(.leastNonzeroMagnitude),
-        .double(bits: 0x7ff8_0000_0000_0000), .double(bits: 0x7ff0_0000_0000_0001),
-        .double(bits: 0xffff_ffff_ffff_ffff), .string(""), .string("a"), .string("\u{0}"), .string("e\u{301}"),
-        .string("😀"), .document("[]"), .document(""), .bytes([]), .bytes([0, 1, 255]),
-        .blob(BlobReference(hash: .zero, byteCount: 0, mediaType: "")),
-        .blob(BlobReference(hash: Hash256(bytes: Bytes32(1, 2, 3, 4)), byteCount: .max, mediaType: "audio/mp4")),
-    ]
+    private static let values: [Value] =
+        ([
+            .null, .bool(true), .bool(false), .int(0), .int(1), .int(-1), .int(63), .int(64), .int(.max), .int(.min),
+            .double(0), .double(-0.0), .double(0.1), .double(.infinity), .double(.leastNonzeroMagnitude),
+            .double(bits: 0x7ff8_0000_0000_0000), .double(bits: 0x7ff0_0000_0000_0001),
+            .double(bits: 0xffff_ffff_ffff_ffff), .string(""), .string("a"), .string("\u{0}"), .string("e\u{301}"),
+            .string("😀"), .document("[]"), .document(""), .bytes([]), .bytes([0, 1, 255]),
+            Self.blob(byteCount: 0, mediaType: "", fileName: ""),
+            Self.blob(byteCount: 1 << 40, mediaType: "a", fileName: "b"),
+            Self.blob(byteCount: 1 << 40, mediaType: "", fileName: "ab"), Self.blob(fileName: "e\u{301}"),
+            Self.blob(fileName: "\u{e9}"), Self.blob(mediaType: String(repeating: "t", count: 255), fileName: "n"),
+            Self.blob(fileName: String(repeating: "n", count: 255)),
+        ] as [Value?]).compactMap(\.self)
+
+    private static func blob(
+        byteCount: UInt64 = 1,
+        mediaType: String = "audio/mp4",
+        fileName: String
+    ) -> Value? {
+        BlobReference(
+            root: BlobRoot(bytes: Bytes32(1, 2, 3, 4)),
+            byteCount: byteCount,
+            mediaType: mediaType,
+            fileName: fileName
+        ).map { .blob($0) }
+    }
+
+    @Test func `a reference to a blob has limits`() throws {
+        #expect(Self.blob(byteCount: 1 << 40 + 1, fileName: "") == nil)
+        #expect(Self.blob(mediaType: String(repeating: "t", count: 256), fileName: "") == nil)
+        #expect(Self.blob(fileName: String(repeating: "n", count: 256)) == nil)
+        let longest = try #require(Self.blob(fileName: String(repeating: "n", count: 255)))
+        #expect(throws: WireError.overLimit) { try Value(encoded: longest.encoded + [0x6e]) }
+        #expect(throws: WireError.notCanonical) { try Value.validate((longest.encoded.dropLast() + [0xff])[...]) }
+        // What is no reference in JSON is a document, as any other object is.
+        guard case .object(var members) = longest.json, case .object(var fields)? = members["$blob"] else {
+            Issue.record("the JSON of a reference")
+            return
+        }
+        #expect(Value(.object(members)) == longest)
+        fields["bytes"] = .int(-1)
+        members["$blob"] = .object(fields)
+        guard case .document = Value(.object(members)) else {
+            Issue.record("a reference of no length")
+            return
+        }
+    }
 
     @Test func `each value comes back bit by bit`() throws {
         for value in Self.values {

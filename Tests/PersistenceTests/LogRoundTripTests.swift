@@ -4,25 +4,29 @@ import Persistence
 import Testing
 
 @Suite struct LogRoundTripTests {
-    private static let blob = BlobReference(
-        hash: Hash256(bytes: Bytes32(1, 2, 3, 4)),
-        byteCount: 1 << 40,
-        mediaType: "audio/mp4"
-    )
+    private static let blobs: [Value] = [
+        BlobReference(
+            root: BlobRoot(bytes: Bytes32(1, 2, 3, 4)),
+            byteCount: 1 << 40,
+            mediaType: "audio/mp4",
+            fileName: "e\u{301}/"
+        ),
+        BlobReference(root: BlobRoot(bytes: .zero), byteCount: 0, mediaType: "", fileName: ""),
+    ].compactMap { $0.map { .blob($0) } }
 
-    static let values: [Value] = [
-        .null, .bool(false), .bool(true),
-        .int(0), .int(1), .int(-1), .int(63), .int(64), .int(-65), .int(1 << 32), .int(.max), .int(.min),
-        .double(0), .double(-0.0), .double(1), .double(-3), .double(0.1), .double(9_007_199_254_740_992),
-        .double(.infinity), .double(-.infinity), .double(.leastNonzeroMagnitude), .double(.greatestFiniteMagnitude),
-        .double(bits: 0x7ff8_0000_0000_0000), .double(bits: 0xfff8_dead_beef_0001),
-        .double(bits: 0x7ff0_0000_0000_0001),
-        .string(""), .string("text"), .string("zero \0 inside"), .string("e\u{301} and \u{e9}"), .string("42"),
-        .string("\u{10ffff}"), .string(String(repeating: "long ", count: 3000)),
-        .document("{\"a\":[1,2,null]}"), .document("[]"),
-        .bytes([]), .bytes([0]), .bytes(Array(0...255)), .bytes([UInt8](repeating: 7, count: 20_000)),
-        .blob(LogRoundTripTests.blob), .blob(BlobReference(hash: .zero, byteCount: 0, mediaType: "")),
-    ]
+    static let values: [Value] =
+        [
+            .null, .bool(false), .bool(true),
+            .int(0), .int(1), .int(-1), .int(63), .int(64), .int(-65), .int(1 << 32), .int(.max), .int(.min),
+            .double(0), .double(-0.0), .double(1), .double(-3), .double(0.1), .double(9_007_199_254_740_992),
+            .double(.infinity), .double(-.infinity), .double(.leastNonzeroMagnitude), .double(.greatestFiniteMagnitude),
+            .double(bits: 0x7ff8_0000_0000_0000), .double(bits: 0xfff8_dead_beef_0001),
+            .double(bits: 0x7ff0_0000_0000_0001),
+            .string(""), .string("text"), .string("zero \0 inside"), .string("e\u{301} and \u{e9}"), .string("42"),
+            .string("\u{10ffff}"), .string(String(repeating: "long ", count: 3000)),
+            .document("{\"a\":[1,2,null]}"), .document("[]"),
+            .bytes([]), .bytes([0]), .bytes(Array(0...255)), .bytes([UInt8](repeating: 7, count: 20_000)),
+        ] + blobs
 
     /// One edit of every kind, and one `set` of every value.
     private static var edits: [Edit] {

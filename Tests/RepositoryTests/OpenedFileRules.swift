@@ -7,6 +7,7 @@ enum OpenedFileRules {
     static let places: [String: String] = [
         "Sources/Persistence/Files/RegularFile.swift": "what the others name here, by one rule",
         "Sources/Persistence/Files/OpenFile.swift": "folders",
+        "Sources/Persistence/Blobs/FolderBlobDisk.swift": "the folder “media”, and what it holds",
         "Sources/Persistence/Store/DataDirectory.swift": "the lock file, and the directory",
         "Sources/Persistence/Database/LogFrames.swift": "the log of a database",
         "Sources/Persistence/Store/DamagedFiles.swift": "new copies, and the log of a database that is closed",

@@ -11,6 +11,15 @@ enum SampleMessages {
     static let user = UserID(bytes: Bytes32(5, 0, 0, 1))
     static let device = DeviceID(bytes: Bytes32(6, 0, 0, 1))
 
+    static let blob = BlobRoot(bytes: Bytes32(4, 3, 2, 1))
+
+    static func proof(leafCount: Int, siblingCount: Int) -> GroupProof {
+        GroupProof(
+            leaves: Array(repeating: self.hash, count: leafCount),
+            siblings: Array(repeating: .zero, count: siblingCount)
+        )
+    }
+
     static func replica(_ number: Int) -> ReplicaID { ReplicaID(bytes: Bytes16(high: UInt64(number), low: 0)) }
 
     static let anySignature = Signature(first: Bytes32(3, 3, 3, 3), second: Bytes32(3, 3, 3, 3))
@@ -170,6 +179,12 @@ enum SampleMessages {
                 EndedCircle(.home, ends: [.init(replica: self.replica, sequence: 300)]),
             ]),
             .parcel(try self.parcel([[1, 2, 3]]).parcel), .parcelTaken(self.hash),
+            .blob(.want(BlobWant(number: .max, root: self.blob, group: 1 << 18 - 1, leaves: .max, wantsProof: true))),
+            .blob(.proof(.max, self.proof(leafCount: 64, siblingCount: 18))),
+            .blob(.proof(0, self.proof(leafCount: 0, siblingCount: 0))),
+            .blob(.piece(BlobPiece(want: .max, leaf: 63, bytes: Array(repeating: 7, count: 16 << 10)))),
+            .blob(.piece(BlobPiece(want: 0, leaf: 0, bytes: []))),
+            .blob(.lacking(.max, leaves: .max, .unreadable)), .blob(.cancel(.max)), .blob(.here(self.blob)),
             .state(StateClaim(frontier: self.hash, root: .zero)), self.sums, self.objects,
             .ping(nil), .ping(WallTime(milliseconds: .max)), .pong(WallTime(milliseconds: 300)),
         ]

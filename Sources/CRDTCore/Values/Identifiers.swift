@@ -5,6 +5,18 @@ package struct Hash256: Identifier32 {
     package static let zero = Hash256(bytes: .zero)
 }
 
+/// A blob: the hash of its length and its content.
+package struct BlobRoot: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+
+    /// Reads the text of a root: 64 hexadecimal digits; nil for anything else.
+    package init?(text: String) {
+        guard let bytes = Hexadecimal.bytes(text).flatMap({ Bytes32($0) }) else { return nil }
+        self.bytes = bytes
+    }
+}
+
 /// A person: the public half of an Ed25519 root key.
 package struct UserID: Identifier32 {
     package var bytes: Bytes32

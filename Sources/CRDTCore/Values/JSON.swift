@@ -155,14 +155,7 @@ extension Value {
         case .string(let text): return .string(text)
         case .document(let text): return JSON(parsing: text.utf8) ?? .string(text)
         case .bytes(let bytes): return .object(["$bytes": .string(Hexadecimal.text(bytes))])
-        case .blob(let reference):
-            return .object([
-                "$blob": .object([
-                    "hash": .string(reference.hash.description),
-                    "bytes": .int(Int64(clamping: reference.byteCount)),
-                    "type": .string(reference.mediaType),
-                ])
-            ])
+        case .blob(let reference): return .object(["$blob": reference.json])
         }
     }
 
@@ -180,13 +173,7 @@ extension Value {
             guard let bytes = Hexadecimal.bytes(text), bytes.count == 8 else { return nil }
             return .double(bits: bytes.reduce(0) { $0 << 8 | UInt64($1) })
         case ("$bytes", .string(let text)): return Hexadecimal.bytes(text).map { .bytes($0) }
-        case ("$blob", .object(let fields)):
-            guard case .string(let hash)? = fields["hash"], case .int(let count)? = fields["bytes"], count >= 0,
-                case .string(let type)? = fields["type"],
-                let bytes = Hexadecimal.bytes(hash).flatMap({ Bytes32($0) })
-            else { return nil }
-            let reference = BlobReference(hash: Hash256(bytes: bytes), byteCount: UInt64(count), mediaType: type)
-            return .blob(reference)
+        case ("$blob", .object(let fields)): return BlobReference(fields).map { .blob($0) }
         default: return nil
         }
     }

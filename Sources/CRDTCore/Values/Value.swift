@@ -17,7 +17,7 @@ public enum Value: Hashable, Sendable {
     case document(String)
     /// A sequence of bytes, which JSON cannot express.
     case bytes([UInt8])
-    /// A reference to a blob; this version stores and carries no blobs.
+    /// A reference to a blob, whose content is kept and carried apart from the structured data.
     case blob(BlobReference)
 
     /// Whether both are the same to the last bit: texts are equal only in the same Unicode form.
@@ -50,23 +50,6 @@ public enum Value: Hashable, Sendable {
 
     /// Makes the value of a double.
     public static func double(_ value: Double) -> Value { .double(bits: value.bitPattern) }
-}
-
-/// The name of a blob, whose content is to be kept and carried apart from the structured data.
-///
-/// Reserved: this version can read and pass on such references, and neither makes them nor carries blobs.
-public struct BlobReference: Hashable, Sendable {
-    package var hash: Hash256
-    /// The length of the content in bytes.
-    public package(set) var byteCount: UInt64
-    /// The media type of the content (RFC 2046).
-    public package(set) var mediaType: String
-
-    package init(hash: Hash256, byteCount: UInt64, mediaType: String) {
-        self.hash = hash
-        self.byteCount = byteCount
-        self.mediaType = mediaType
-    }
 }
 
 /// The first byte of an encoded value.
@@ -107,9 +90,7 @@ extension Value {
             bytes.append(contentsOf: content)
         case .blob(let reference):
             bytes.append(ValueTag.blob.rawValue)
-            reference.hash.bytes.append(to: &bytes)
-            bytes.appendVarint(reference.byteCount)
-            bytes.append(contentsOf: reference.mediaType.utf8)
+            reference.encode(to: &bytes)
         }
     }
 
@@ -142,10 +123,7 @@ extension Value {
         case .bytes:
             self = .bytes(content)
         case .blob:
-            let hash = Hash256(bytes: try reader.bytes32())
-            let byteCount = try reader.varint()
-            let mediaType = try Value.text(Array(try reader.slice(reader.remaining)))
-            self = .blob(BlobReference(hash: hash, byteCount: byteCount, mediaType: mediaType))
+            self = .blob(try BlobReference(from: &reader))
         }
     }
 
@@ -178,7 +156,7 @@ extension Value {
         }
     }
 
-    private static func text(_ bytes: [UInt8]) throws(WireError) -> String {
+    static func text(_ bytes: some Collection<UInt8>) throws(WireError) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .notCanonical }
         return text
     }

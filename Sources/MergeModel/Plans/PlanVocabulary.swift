@@ -15,14 +15,19 @@ package enum PlanVocabulary {
     package static let positions = ["", "a0", "a0V", "a1", "Zz", "\u{1}", "~~~~"].map {
         Position(bytes: Array($0.utf8))
     }
-    package static let values: [Value] = [
-        .null, .bool(true), .bool(false), .int(0), .int(.min), .int(.max), .int(-1),
-        .double(0.1), .double(bits: 0x8000_0000_0000_0000), .double(bits: 0x7ff8_0000_0000_0001),
-        .double(bits: 0x7ff0_0000_0000_0001), .double(bits: 0xfff8_dead_beef_0000), .double(.infinity),
-        .double(bits: 1), .string(""), .string("\u{e9}"), .string("e\u{301}"), .string("\u{0}"),
-        .document("{\"a\":[1,2]}"), .bytes([]), .bytes([0, 255]),
-        .blob(BlobReference(hash: .zero, byteCount: .max, mediaType: "audio/mp4")),
-    ]
+    package static let values: [Value] =
+        [
+            .null, .bool(true), .bool(false), .int(0), .int(.min), .int(.max), .int(-1),
+            .double(0.1), .double(bits: 0x8000_0000_0000_0000), .double(bits: 0x7ff8_0000_0000_0001),
+            .double(bits: 0x7ff0_0000_0000_0001), .double(bits: 0xfff8_dead_beef_0000), .double(.infinity),
+            .double(bits: 1), .string(""), .string("\u{e9}"), .string("e\u{301}"), .string("\u{0}"),
+            .document("{\"a\":[1,2]}"), .bytes([]), .bytes([0, 255]),
+        ] + recordings
+    /// Two references to one blob, under different names.
+    private static let recordings: [Value] = ["take 1.m4a", ""].compactMap { name in
+        BlobReference(root: BlobRoot(bytes: .zero), byteCount: 1 << 40, mediaType: "audio/mp4", fileName: name)
+            .map { .blob($0) }
+    }
     /// The kinds of edits that no version of peerd knows yet.
     package static let unknownKinds: ClosedRange<UInt8> = 100...199
     package static let unknownByteCountMax: UInt8 = 4

@@ -14,6 +14,19 @@ package enum OpenFile {
         return true
     }
 
+    /// Writes all bytes from an offset on; returns false if the system refuses, with the reason in `errno`.
+    package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) -> Bool {
+        var written = 0
+        while written < bytes.count {
+            let start = bytes.baseAddress?.advanced(by: written)
+            let count = pwrite(descriptor, start, bytes.count - written, off_t(offset + written))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            written += count
+        }
+        return true
+    }
+
     /// Waits until the names in a folder are on the disk; returns 0, or the number of the error.
     ///
     /// Some file systems of networks and of other programs (FUSE) know no such wait: that is none.

@@ -7,13 +7,13 @@ package final class SimulatedDisk {
     /// While an oracle looks at the store, no fault shows and no call counts.
     var isObserved = false
     /// Store calls so far.
-    private(set) var callCount = 0
+    package private(set) var callCount = 0
     /// How many of them change a file.
     private(set) var changeCount = 0
     /// Rises with every ending: handles opened before it are dead.
     private(set) var epoch = 0
     /// False from an ending until the next start: nothing can be read or written.
-    private(set) var isOn = true
+    package private(set) var isOn = true
     /// The ending that a store call brought; to be looked at after each use of the store.
     package private(set) var ending: Ending?
     /// Faults that have shown themselves, in the order they did.
@@ -22,7 +22,7 @@ package final class SimulatedDisk {
     var wallMilliseconds: UInt64 = 0
     private var random: LossGenerator
 
-    init(seed: UInt64) { self.random = LossGenerator(seed: seed) }
+    package init(seed: UInt64) { self.random = LossGenerator(seed: seed) }
 
     /// Whether a store call is carried out; each is to ask first.
     package func enters(_ call: DiskCall) -> Bool {
@@ -95,6 +95,64 @@ package final class SimulatedDisk {
 
     func remove(_ name: String) { self.files[name] = nil }
 
+    /// Changes one bit of a file where it lies, as decay does.
+    package func rot(_ name: String, at offset: Int) { self.files[name]?.flipBit(0, at: offset) }
+
+    // MARK: - Names that a folder must be synced for
+
+    /// A change of one name, or of two at once, and what these led to before.
+    private struct NameChange {
+        var folders: [String]
+        var before: [(name: String, file: DiskFile?)]
+    }
+
+    private var unsyncedNames: [NameChange] = []
+
+    private func note(_ names: [String], in folders: [String]) {
+        self.unsyncedNames.append(NameChange(folders: folders, before: names.map { ($0, self.files[$0]) }))
+    }
+
+    func makeFile(_ name: String, in folder: String) -> DiskFile {
+        self.note([name], in: [folder])
+        return self.makeFile(name)
+    }
+
+    func remove(_ name: String, in folder: String) {
+        guard self.files[name] != nil else { return }
+        self.note([name], in: [folder])
+        self.remove(name)
+    }
+
+    /// Gives a file another name, in the place of what has that; false if there is no such file.
+    func rename(_ name: String, to new: String, in folders: [String]) -> Bool {
+        guard let file = self.files[name] else { return false }
+        self.note([name, new], in: folders)
+        (self.files[name], self.files[new]) = (nil, file)
+        return true
+    }
+
+    /// The names of a folder are on the platter; a change of two folders is there as a whole.
+    func syncNames(in folder: String) {
+        if self.faults.syncLies { return self.show(.lyingSync) }
+        self.unsyncedNames.removeAll { $0.folders.contains(folder) }
+    }
+
+    /// The power goes: the last changes of names are taken back.
+    private func loseNames(_ outcome: PowerLoss) -> Bool {
+        let count = self.unsyncedNames.count
+        let kept =
+            switch outcome {
+            case .keepsAll: count
+            case .losesAll: 0
+            case .losesTail, .losesSome, .tears: count == 0 ? 0 : self.random.below(count + 1)
+            }
+        for change in self.unsyncedNames[kept...].reversed() {
+            for (name, file) in change.before { self.files[name] = file }
+        }
+        self.unsyncedNames = []
+        return kept < count
+    }
+
     /// Everything as it is now, for a backup or another machine.
     func image() -> DiskImage {
         DiskImage(files: self.files.map { ($0.key, $0.value.content) }.sorted { $0.0 < $1.0 })
@@ -104,6 +162,7 @@ package final class SimulatedDisk {
     func restore(_ image: DiskImage) {
         self.files = [:]
         for (name, content) in image.files { self.files[name] = DiskFile(content: content) }
+        self.unsyncedNames = []
         self.epoch += 1
     }
 
@@ -114,7 +173,7 @@ package final class SimulatedDisk {
         self.epoch += 1
         self.isOn = false
         guard case .powerCut(let outcome) = ending else { return }
-        var lost = false
+        var lost = self.loseNames(outcome)
         for name in self.files.keys.sorted() {
             guard let file = self.files[name], file.hasUnsyncedChanges else { continue }
             let owed = file.owesSync

@@ -53,6 +53,9 @@ extension Message {
             self = .parcel(try Parcel(decoding: body))
             return
         case .parcelTaken: self = .parcelTaken(Hash256(bytes: try reader.bytes32()))
+        case .blobWant, .blobProof, .blobPiece, .blobLacking, .blobCancel, .blobHere:
+            guard let message = try BlobMessage(kind: kind, decoding: &reader) else { throw .unknownKind }
+            self = .blob(message)
         case .ping: self = .ping(try reader.wallTime())
         case .pong: self = .pong(try reader.wallTime())
         }

@@ -32,6 +32,7 @@ extension Message {
         case .ended: .ended
         case .parcel: .parcel
         case .parcelTaken: .parcelTaken
+        case .blob(let message): message.kind
         case .ping: .ping
         case .pong: .pong
         }
@@ -52,6 +53,7 @@ extension Message {
             bytes.appendVarint(UInt64(ranges.count))
             for range in ranges { range.encode(to: &bytes) }
         case .run(let run): bytes = Compression.compress(run.encoded())
+        case .blob(let message): message.encode(to: &bytes)
         case .caughtUp, .given: break
         case .wanted(let contents):
             bytes.appendVarint(UInt64(contents.count))

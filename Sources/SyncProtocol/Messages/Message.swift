@@ -41,6 +41,8 @@ package enum Message: Hashable, Sendable {
     case parcel(Parcel)
     /// The receiver of a parcel has it, or has no use for it; the next one may come.
     case parcelTaken(Hash256)
+    /// What is asked and answered about the content of a blob.
+    case blob(BlobMessage)
     /// The sender's wall clock; nil if it does not know the time (`Hello.wallTime`).
     case ping(WallTime?)
     case pong(WallTime?)
@@ -56,7 +58,8 @@ package enum Message: Hashable, Sendable {
     /// Whether only a device is sent it that is in the workspace.
     package var isForMembers: Bool {
         switch self {
-        case .ranges, .run, .caughtUp, .stored, .probe, .wanted, .given, .state, .sums, .objects, .parcel, .parcelTaken:
+        case .ranges, .run, .caughtUp, .stored, .probe, .wanted, .given, .state, .sums, .objects, .parcel, .parcelTaken,
+            .blob:
             true
         case .hello, .join, .welcome, .member, .credit, .eagerness, .ended, .ping, .pong: false
         }

@@ -23,6 +23,12 @@ package enum MessageKind: UInt8, CaseIterable {
     case ended = 19
     case parcel = 20
     case parcelTaken = 21
+    case blobWant = 22
+    case blobProof = 23
+    case blobPiece = 24
+    case blobLacking = 25
+    case blobCancel = 26
+    case blobHere = 27
 }
 
 /// Every size and count of messages, by name.
@@ -75,6 +81,12 @@ package enum MessageLimits {
         case .state: 2 * Bytes32.byteCount
         case .parcel: ParcelLimits.byteCountMax
         case .parcelTaken: Bytes32.byteCount
+        case .blobWant: 5 + Bytes32.byteCount + 3 + 8 + 1
+        case .blobProof: 7 + (BlobShape.groupLeafCount + BlobShape.siblingCountMax) * Bytes32.byteCount
+        case .blobPiece: 9 + BlobPiece.byteCountMax
+        case .blobLacking: 5 + 8 + 1
+        case .blobCancel: 5
+        case .blobHere: Bytes32.byteCount
         case .sums: Bytes32.byteCount + 8 * SettledDigest.groupCount
         case .objects:
             Bytes32.byteCount + 1 + 2 * self.listedGroupCountMax + 2

@@ -128,7 +128,7 @@ package struct SyncSession: Sendable {
         }
         guard self.phase != .awaitingHello else { return self.violation("a message before the hello") }
         switch message {
-        case .hello, .run, .state, .sums, .objects, .ended, .parcel, .parcelTaken: return []
+        case .hello, .run, .state, .sums, .objects, .ended, .parcel, .parcelTaken, .blob: return []
         case .welcome: return self.violation("a welcome to a device that did not ask for one")
         case .join: return self.violation("a request to join by a device that has joined")
         case .member: return self.violation("an introduction after the hello")
