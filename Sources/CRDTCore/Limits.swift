@@ -44,6 +44,9 @@ package enum Limits {
     package static let contextEntryCountMax = 1 << 12
     /// Changes that the opening of a branch of the workspace names.
     package static let branchBaseCountMax = contextEntryCountMax
+    /// Deletions of an object by one user in one circle, on several chains, and creations of it, that decide whether he
+    /// has moved it from there.
+    package static let lifeCountMax = 64
     /// Grants that a chain names as it begins.
     package static let chainGrantCountMax = 64
     /// Changes that a removal names, which is one for each chain of whom it removes.

@@ -96,6 +96,14 @@ final class RawPeer {
         return IdentityBox(identity)
     }
 
+    /// A machine of the network, whose owner has written a program of his own.
+    static func machine(_ number: Int, of network: TestNetwork) throws -> IdentityBox {
+        guard let identity = DeviceIdentity.decode(SecretBytes(network.keys[number])) else {
+            throw TestFailure("no keys")
+        }
+        return IdentityBox(identity)
+    }
+
     /// Makes a device a member through a real invite, without ever running a node on it.
     static func member(of network: TestNetwork, invitedBy inviter: Int, seed: UInt64) throws -> IdentityBox {
         let invite = try network.machines[inviter].node.makeInvite(
@@ -182,16 +190,19 @@ final class RawPeer {
         from first: UInt64 = 1,
         previous: Hash256? = nil,
         context: [Point] = [],
-        at claimed: Stamp? = nil
+        at claimed: Stamp? = nil,
+        in circle: Circle = .home,
+        under grants: [StatementID] = []
     ) -> VerifiedRun {
         let nonce = Bytes16(high: nonce, low: nonce)
         let cryptography = SodiumCryptography()
-        let replica = ReplicaID(device: self.identity.value.device, nonce: nonce, cryptography)
+        let replica = ReplicaID(device: self.identity.value.device, nonce: nonce, circle: circle, cryptography)
         var builder = RunBuilder(replica: replica, firstSequence: first)
         var stamp = claimed ?? Stamp(milliseconds: self.network.moment(of: self.target).wall.milliseconds)
         if first == 1 {
             builder.beginChange(stamp: stamp, context: context, blinding: [UInt8](repeating: 1, count: 16))
-            builder.append(.introduce(self.identity.value.introduction(nonce: nonce)))
+            let introduction = self.identity.value.introduction(nonce: nonce, circle: circle, under: grants)
+            builder.append(.introduce(introduction))
         }
         for edits in edits {
             stamp = stamp.successor ?? stamp

@@ -53,7 +53,7 @@ final class TestNetwork {
     /// Who uses each machine that was added, and in which workspace.
     private(set) var users: [(user: UserID, founder: UserID, workspaceNonce: Bytes16)] = []
     /// The key file of each machine.
-    private var keys: [[UInt8]] = []
+    private(set) var keys: [[UInt8]] = []
     var time: UInt64 = 1_000_000
     private var wires: [Wire] = []
     private var queue: [(to: Int, event: Event)] = []

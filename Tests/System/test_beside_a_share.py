@@ -295,3 +295,57 @@ def test_a_hidden_property_that_was_shared_is_hidden_alone_by_an_undo(people):  
         check("left as it is" not in laptop.run(words), f"{words} leaves something")
         check(properties(laptop, item) == {"name": "x", "pay": 5}, f"{words}: he has {properties(laptop, item)}")
         wait_until(lambda: properties(ann, item) == {"name": "x"} | pay, 30.0, f"{words}: ann has {pay}")
+
+
+def test_an_older_edit_beside_a_share_and_a_hide_is_hidden_too(machines):
+    laptop, phone, ann = machines
+    folder = laptop.create("folder")
+    laptop.run("share", folder, "ann", "--write")
+    orders = [("share", "hide"), ("hide", "share"), ("hide", "mv"), ("mv", "hide"), ("share", "hide", "undo")]
+    items = {order: laptop.create("item", "pay=1", f"number={n}") for n, order in enumerate(orders)}
+    wait_until(lambda: all(item in phone.objects() for item in items.values()), 30.0, "all are there")
+    laptop.stop()
+    phone.stop()
+    for item in items.values():
+        phone.run("set", item, "pay=2")
+    time.sleep(0.01)
+    for order, item in items.items():
+        for verb in order:
+            words = {"share": (item, "ann", "--write"), "hide": (item, "pay"), "mv": (item, folder), "undo": ()}[verb]
+            laptop.run(verb, *words)
+    laptop.start()
+    phone.start(peers=[laptop.address])
+    for order, item in items.items():
+        for peer in (laptop, phone):
+            wait_until(lambda: properties(peer, item)["pay"] == 2, 30.0, f"{peer.name} has it after {order}")
+        wait_until(lambda: item in ann.objects(), 30.0, "ann has it")
+        check(("pay" in properties(ann, item)) == ("undo" in order), f"after {order} ann has {properties(ann, item)}")
+
+
+def test_an_undo_of_a_move_that_cannot_be_leaves_all_of_it(machines):
+    laptop, phone, ann = machines
+    folders = [laptop.create("folder", f"n={n}") for n in range(2)]
+    for folder in folders:
+        laptop.run("share", folder, "ann", "--write")
+    item = laptop.create("item", "a=1", "b=1", "c=1", "--parent", folders[0])
+    wait_until(lambda: item in ann.objects() and item in phone.objects(), 30.0, "all have it")
+    away(ann, "set", item, "b=2")
+    laptop.run("mv", item, "--root")
+    wait_until(lambda: phone.objects()[item]["parent"] is None, 30.0, "the phone knows of the move")
+    phone.create("step", "--parent", item)
+    ann.start(peers=[laptop.address])
+    wait_until(lambda: competing(laptop, item) == {"b": (1, [2])}, 30.0, "what she wrote competes")
+    check(laptop.result("undo").returncode == 1, "an undo of what it leaves as it is")
+    check(properties(laptop, item) == {"a": 1, "b": 1, "c": 1}, f"a husk: {properties(laptop, item)}")
+    # What went on to another place does not come back in the place before, either.
+    other = laptop.create("item", "a=1")
+    for place in ([folders[0]], [folders[1]], ["--root"]):
+        laptop.run("mv", other, *place)
+    wait_until(lambda: other in phone.objects() and other not in ann.objects(), 30.0, "it is his alone")
+    phone.run("set", other, "b=1")
+    wait_until(lambda: properties(laptop, other) == {"a": 1, "b": 1}, 30.0, "the laptop has it")
+    for _ in range(2):
+        laptop.result("undo")
+    laptop.run("sync")
+    time.sleep(1)
+    check(properties(laptop, other) == {"a": 1, "b": 1} and other not in ann.objects(), "a ghost")

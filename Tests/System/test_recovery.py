@@ -3,6 +3,7 @@ and is refused, and the recovery words make a new machine that of the same user.
 
 import hashlib
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,24 @@ def world_words(peer):
     number = int.from_bytes(bits, "big") << 15 | int.from_bytes(hashed[:8], "little") & 0x7FFF
     listed = word_list()
     return " ".join(listed[number >> (11 * place) & 0x7FF] for place in reversed(range(13)))
+
+
+def test_whoever_a_stolen_machine_shared_with_is_told_that_it_is_over(world, machines):
+    laptop, phone, _, words = machines
+    note = laptop.create("note", "title=before")
+    ann = world.peer("ann-laptop")
+    ann.run("join", "--name", ann.name, invite_person(laptop, "ann"), seconds=30.0)
+    ann.start(peers=[laptop.address, phone.address])
+    wait_until(lambda: any(user["name"] == "ann" for user in phone.json("users")), 30.0, "she is known")
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 1))
+    time.sleep(2)
+    laptop.run("share", note, "ann", "--write")
+    wait_until(lambda: note in ann.objects() and note in phone.objects(), 30.0, "she has it")
+    phone.stop()
+    recover(phone, words)
+    phone.start(peers=[ann.address])
+    wait_until(lambda: "ann-laptop" in connected(phone), 30.0, "they are connected")
+    phone.run("peers", "remove", "laptop", "--since", moment, "--keep", "tablet")
+    wait_until(lambda: ann.json("access", note)["has_ended"], 30.0, "she is told")
+    ann.refused(1, "set", note, "title=hers", mentions=["may not write"])
+    check(ann.objects()[note]["properties"] == {"title": "before"}, "what she has stays")

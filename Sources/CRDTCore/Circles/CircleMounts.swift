@@ -7,6 +7,10 @@ package struct CircleMounts: Sendable {
     private var positions: [ObjectIndex: Position] = [:]
     /// What was looked at to find that, in its circle: as long as nothing of it changes, nothing else does.
     private var sources: [ObjectIndex: Source] = [:]
+    /// Where what is below a hidden object stands, whether something is or not.
+    private var leads: [ObjectIndex: ObjectIndex?] = [:]
+    /// Whether something has changed that it hangs on.
+    private(set) var isStale = false
 
     private struct Source: Equatable {
         var parent: ObjectIndex?
@@ -25,11 +29,12 @@ package struct CircleMounts: Sendable {
     /// - Complexity: O(*n* + *d*) for *n* objects below hidden ones or placed by home, and *d* that are above those.
     init(_ overlay: CircleOverlay, in state: inout some CircleReading) throws(StoreError) {
         for above in overlay.hidden.sorted(by: { $0.rawValue < $1.rawValue }) {
-            var place = try self.shown(try state.object(above).id, overlay, in: &state)
-            if let shown = place, try !state.leadsOn(above, to: shown) { place = nil }
+            let place = try Self.lead(from: above, overlay, in: &state)
+            self.leads[above] = .some(place)
             for child in try state.visibleChildren(of: above, after: nil, limit: .max)
             where !overlay.hidden.contains(child) {
                 self.places[child] = .some(place)
+                self.sources[child] = Source(try state.object(child))
             }
         }
         for object in overlay.placed {
@@ -49,6 +54,43 @@ package struct CircleMounts: Sendable {
             }
         }
         for (object, place) in self.places { self.children[place, default: []].append(object) }
+    }
+
+    /// What stands below a hidden object stands below the one that shows in its place, if any.
+    private static func lead(
+        from hidden: ObjectIndex,
+        _ overlay: CircleOverlay,
+        in state: inout some CircleReading
+    ) throws(StoreError) -> ObjectIndex? {
+        for object in try state.objects(of: state.object(hidden).id) where !overlay.hidden.contains(object) {
+            guard try state.object(object).isVisible else { continue }
+            return try state.leadsOn(hidden, to: object) ? object : nil
+        }
+        return nil
+    }
+
+    /// Takes in which of the objects with one id are hidden now, and were before; becomes stale if anything stands
+    /// elsewhere because of that.
+    ///
+    /// Whether what stands below a hidden one stands below another one depends on who has deleted it.
+    /// - Complexity: as for what has changed alone.
+    mutating func update(
+        _ former: [ObjectIndex],
+        to hidden: [ObjectIndex],
+        _ overlay: CircleOverlay,
+        in state: inout some CircleReading
+    ) throws(StoreError) {
+        for object in Set(former).symmetricDifference(hidden) where self.sources[object] != nil { self.isStale = true }
+        for object in former where !hidden.contains(object) {
+            self.leads[object] = nil
+            if try !state.visibleChildren(of: object, after: nil, limit: 1).isEmpty { self.isStale = true }
+        }
+        for object in hidden {
+            let lead = try Self.lead(from: object, overlay, in: &state)
+            if let known = self.leads[object], known == lead { continue }
+            self.leads[object] = .some(lead)
+            if try !state.visibleChildren(of: object, after: nil, limit: 1).isEmpty { self.isStale = true }
+        }
     }
 
     var isEmpty: Bool { self.places.isEmpty }

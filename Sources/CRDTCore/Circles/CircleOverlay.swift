@@ -14,6 +14,8 @@ package struct CircleOverlay: Sendable {
     private(set) var contested: Set<ObjectIndex> = []
     /// The objects that show, and of which a property may have been written while somebody hid it, or showed it again.
     private(set) var covered: Set<ObjectIndex> = []
+    /// Those of the last two of which something has changed since they were last taken.
+    private var touched: Set<ObjectIndex> = []
     /// What stands elsewhere than its circle says; nil if that is to be found anew.
     var mounts: CircleMounts?
     /// Behind the last commit of which all changes have been looked at; nil if nothing has.
@@ -34,6 +36,13 @@ package struct CircleOverlay: Sendable {
         var ids: Set<ObjectID> = []
         for object in shown { ids.insert(try state.object(object).id) }
         for id in ids { try self.judge(state.objects(of: id), for: &state) }
+    }
+
+    /// The objects of which something may have been left behind, or written while it was hidden, and of which something
+    /// has changed since this was last asked.
+    package mutating func takeTouched() -> Set<ObjectIndex> {
+        defer { self.touched = [] }
+        return self.touched
     }
 
     /// Whether all that is committed has been looked at.
@@ -78,11 +87,15 @@ package struct CircleOverlay: Sendable {
                 try self.checkMounts(besides: one.object, in: &rows)
                 continue
             }
-            let former = objects.filter { self.placed.contains($0) || self.hidden.contains($0) }
+            let former = (hidden: objects.filter(self.hidden.contains), placed: objects.filter(self.placed.contains))
             try self.judge(objects, for: &rows)
-            // Whether what stands below a hidden one stands below another one depends on who has deleted it.
-            let latter = objects.filter { self.placed.contains($0) || self.hidden.contains($0) }
-            if former != latter || objects.contains(where: { self.hidden.contains($0) }) { self.mounts = nil }
+            let hidden = objects.filter(self.hidden.contains)
+            if former.placed != objects.filter(self.placed.contains) { self.mounts = nil }
+            if var mounts = self.mounts {
+                self.mounts = nil
+                try mounts.update(former.hidden, to: hidden, self, in: &rows)
+                if !mounts.isStale { self.mounts = mounts }
+            }
             for object in objects { try self.checkMounts(besides: object, in: &rows) }
             if circles.hasBeside {
                 let all = objects
@@ -102,18 +115,28 @@ package struct CircleOverlay: Sendable {
                 var isCovered = circles.hasBeside && !self.hidden.contains(object)
                 if isCovered { isCovered = try rows.mayHaveCovered(on: object) }
                 if isCovered { self.covered.insert(object) } else { self.covered.remove(object) }
+                if isContested || isCovered { self.touched.insert(object) }
             }
         }
     }
 
-    /// Has what stands elsewhere found anew if it may hang on an object that has changed.
+    /// Has what stands elsewhere found anew if it may hang on an object that has changed, and what was put below a
+    /// hidden one looked at.
     private mutating func checkMounts(
         besides object: ObjectIndex,
         in rows: inout some StoreTransaction
     ) throws(StoreError) {
+        let above = try rows.look(at: object) { $0.parent }.flatMap { self.hidden.contains($0) ? $0 : nil }
+        if let above {
+            for shown in try rows.objects(of: rows.object(above).id) where self.contested.contains(shown) {
+                self.touched.insert(shown)
+            }
+        }
         guard let mounts else { return }
         let isChanged = try rows.look(at: object) { record in
-            mounts.isChanged(by: record, object) || record.parent.map { self.hidden.contains($0) } ?? false
+            // What is hidden itself, or does not show, stands nowhere.
+            let isNew = above != nil && record.isVisible && !self.hidden.contains(object) && !mounts.contains(object)
+            return isNew || mounts.isChanged(by: record, object)
         }
         if isChanged { self.mounts = nil }
     }

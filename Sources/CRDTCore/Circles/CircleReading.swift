@@ -186,7 +186,9 @@ extension StoreTransaction {
     /// The users who have deleted an object and not made it again since, knowing of that, each with the stamp of his
     /// last deletion.
     ///
-    /// - Complexity: O(*s*²) for *s* segments on which the object was deleted or created.
+    /// Of the last ones of each user alone: who deletes and makes one thing so often, on chains that know nothing of
+    /// each other, says nothing by the earlier ones.
+    /// - Complexity: O(*s* log *s*) for *s* segments on which the object was deleted or created.
     mutating func deleters(
         _ deletions: [WriteReference],
         _ creations: [WriteReference]
@@ -196,17 +198,28 @@ extension StoreTransaction {
         guard let first = last.map(\.stamp).min(), made.contains(where: { $0.stamp > first }) else {
             return self.users(of: deletions)
         }
+        let (deleted, created) = (self.lastOfUsers(last), self.lastOfUsers(made))
         var standing: [WriteReference] = []
-        for deletion in last {
-            let user = self.segment(deletion.segment).introduction?.user
-            var isUndone = false
-            for creation in made where creation.stamp > deletion.stamp && !isUndone {
-                guard self.segment(creation.segment).introduction?.user == user else { continue }
-                isUndone = try self.authorContext(of: creation).covers(deletion)
+        for (user, deletions) in deleted {
+            var known: [(stamp: Stamp, context: CausalContext)] = []
+            for creation in created[user] ?? [] where creation.stamp > first {
+                known.append((creation.stamp, try self.authorContext(of: creation)))
             }
-            if !isUndone { standing.append(deletion) }
+            standing += deletions.filter { deletion in
+                !known.contains { $0.stamp > deletion.stamp && $0.context.covers(deletion) }
+            }
         }
         return self.users(of: standing)
+    }
+
+    /// The last of some writes by each user, the latest first.
+    private func lastOfUsers(_ writes: [WriteReference]) -> [UserID: ArraySlice<WriteReference>] {
+        let users = Dictionary(grouping: writes) { self.segment($0.segment).introduction?.user }
+        var last: [UserID: ArraySlice<WriteReference>] = [:]
+        for case (let user?, let writes) in users {
+            last[user] = writes.sorted { WriteOrder.precedes($1, $0, self) }.prefix(Limits.lifeCountMax)
+        }
+        return last
     }
 
     private static func lastOfSegments(_ writes: [WriteReference]) -> [WriteReference] {

@@ -47,7 +47,7 @@ extension StoreTransaction {
 }
 
 /// A property of an object that is, or was, hidden.
-private struct CoveredProperty {
+struct CoveredProperty {
     let name: NameIndex
     /// The objects that may hold it: that which shows, and those beside it.
     let places: [ObjectIndex]
@@ -73,7 +73,10 @@ private struct CoveredProperty {
             inForce = writes.dropFirst().max { WriteOrder.precedes($0, $1, rows) }
         }
         let standing = try rows.register(RegisterKey(object: showing, name: self.name))?.winner
-        let age = try standing.map { write throws(StoreError) in try self.age(of: write, at: showing, in: &rows) }
+        let way = try LeftBehind(shown, in: &rows)
+        let age = try standing.map { write throws(StoreError) in
+            try way.age(of: write, of: self.name, on: showing, in: &rows)
+        }
         var found: [LeftWrite] = []
         for write in writes {
             // What takes it away leaves nothing there.
@@ -86,30 +89,16 @@ private struct CoveredProperty {
                 isInForce: write == inForce
             )
             left.isLater = try rows.saysOther(write, than: standing)
-            if left.isLater, let age { left.isLater = try age < self.age(of: write, at: place, in: &rows) }
+            if left.isLater, let age {
+                left.isLater = try age < way.age(of: write, of: self.name, on: place, in: &rows)
+            }
             found.append(left)
         }
         return found
     }
 
-    /// The stamp of a write; of one that took along what was in another place, or in another circle, the stamp of that.
-    private func age(
-        of write: WriteReference,
-        at place: ObjectIndex,
-        in rows: inout some StoreTransaction
-    ) throws(StoreError) -> Stamp {
-        var (write, place) = (write, place)
-        for _ in 0..<Self.lookedAtCountMax {
-            guard let former = try self.former(of: write, at: place, in: &rows) else { break }
-            (write, place) = former
-        }
-        // It may have come from another circle with its object.
-        guard place == self.places[0] else { return write.stamp }
-        return try LeftBehind(place, in: &rows).age(of: write, of: self.name, on: place, in: &rows)
-    }
-
     /// What a write took along from another place, where its transaction has taken it away; nil if it did not.
-    private func former(
+    func former(
         of write: WriteReference,
         at place: ObjectIndex,
         in rows: inout some StoreTransaction
@@ -126,7 +115,7 @@ private struct CoveredProperty {
     }
 
     /// Whether a write has taken the property away from a place, and its transaction has set it in another one.
-    private func tookAlong(
+    func tookAlong(
         _ write: WriteReference,
         at place: ObjectIndex,
         in rows: inout some StoreTransaction

@@ -31,10 +31,14 @@ extension CircleReading {
 
 extension StoreTransaction {
     /// Every object that shows, and that was moved to where it shows so that something may have been left behind.
-    package mutating func contestedObjects() throws(StoreError) -> [LeftBehind] {
+    ///
+    /// `objects`: those that are looked at; nil for all.
+    package mutating func contestedObjects(of objects: Set<ObjectIndex>? = nil) throws(StoreError) -> [LeftBehind] {
         guard self.circles.count > 1 else { return [] }
         var found: [LeftBehind] = []
-        for shown in try self.currentOverlay().contested.sorted(by: { $0.rawValue < $1.rawValue }) {
+        let contested = try self.currentOverlay().contested
+        let looked = objects.map { $0.filter(contested.contains) } ?? contested
+        for shown in looked.sorted(by: { $0.rawValue < $1.rawValue }) {
             let left = try LeftBehind(shown, in: &self)
             if !left.departed.isEmpty { found.append(left) }
         }
@@ -242,14 +246,27 @@ package struct LeftBehind {
             if register.conflictCount > 0 {
                 writes += try rows.conflicts(at: RegisterKey(object: object, name: name))
             }
-            let standing = try rows.register(RegisterKey(object: self.shown, name: name))?.winner
+            // What took it away from there decided nothing about what was written there meanwhile.
+            var inForce: WriteReference? = register.winner
+            let property = CoveredProperty(name: name, places: self.objects)
+            if rows.circles.hasBeside, try property.tookAlong(register.winner, at: object, in: &rows) {
+                inForce = writes.dropFirst().max { WriteOrder.precedes($0, $1, rows) }
+            }
+            // What is hidden shows from beside, and is as old as what was hidden.
+            let hidden = try rows.circles.hasBeside ? rows.besides(self.shown, holding: name).first : nil
+            let standing = try rows.register(RegisterKey(object: hidden ?? self.shown, name: name))?.winner
             for write in writes where try self.isApart(write, to: object, in: &rows) {
                 guard try rows.saysOther(write, than: standing),
-                    try self.isLater(write, of: name, on: object, than: standing, in: &rows)
+                    try self.isLater(write, of: name, on: object, than: standing, at: hidden ?? self.shown, in: &rows)
                 else { continue }
-                let isInForce = write == register.winner
                 left.append(
-                    LeftWrite(object: object, shown: self.shown, name: name, write: write, isInForce: isInForce)
+                    LeftWrite(
+                        object: object,
+                        shown: self.shown,
+                        name: name,
+                        write: write,
+                        isInForce: write == inForce
+                    )
                 )
             }
         }
@@ -257,7 +274,7 @@ package struct LeftBehind {
             try self.leadsElsewhere(move, in: &rows)
         else { return left }
         let standing = try rows.moveInForce(of: self.shown)?.write
-        if try self.isLater(move.write, of: .place, on: object, than: standing, in: &rows) {
+        if try self.isLater(move.write, of: .place, on: object, than: standing, at: self.shown, in: &rows) {
             left.append(
                 LeftWrite(object: object, shown: self.shown, name: .place, write: move.write, isInForce: true)
             )
@@ -287,15 +304,16 @@ package struct LeftBehind {
         of name: NameIndex,
         on object: ObjectIndex,
         than standing: WriteReference?,
+        at place: ObjectIndex,
         in rows: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         guard let standing else { return true }
-        let known = try self.age(of: standing, of: name, on: self.shown, in: &rows)
+        let known = try self.age(of: standing, of: name, on: place, in: &rows)
         return try known < self.age(of: write, of: name, on: object, in: &rows)
     }
 
-    /// The stamp of a write; of one by which a move to another circle took something along, or by which somebody
-    /// carried over what was left behind, that of what it took.
+    /// The stamp of a write; of one by which a move to another circle took something along, or a hide to one beside it,
+    /// or by which somebody carried over what was left behind, that of what it took.
     func age(
         of write: WriteReference,
         of name: NameIndex,
@@ -303,9 +321,13 @@ package struct LeftBehind {
         in rows: inout some StoreTransaction
     ) throws(StoreError) -> Stamp {
         var (write, object) = (write, object)
+        let property = CoveredProperty(name: name, places: self.objects)
+        let mayBeHidden = name != .place && rows.circles.hasBeside
         // Each step goes back in time, to another circle.
-        for _ in self.objects {
-            if let former = try self.former(of: write, of: name, on: object, in: &rows) {
+        for _ in 0..<Self.versionCountMax {
+            if mayBeHidden, let hidden = try property.former(of: write, at: object, in: &rows) {
+                (write, object) = hidden
+            } else if let former = try self.former(of: write, of: name, on: object, in: &rows) {
                 (write, object) = former
             } else if let carried = try self.carried(by: write, of: name, on: object, in: &rows) {
                 (write, object) = carried

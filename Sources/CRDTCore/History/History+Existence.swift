@@ -96,14 +96,14 @@ extension History {
         return ObjectRecord.Creation(write: first, type: typeName, kind: kindName)
     }
 
-    /// The circles that the user of the store had left: what had been in them did not show.
+    /// The circles that the user of the store had left, or never read: what had been in them did not show.
     ///
     /// On a branch those that he has left now.
     private mutating func left(in transaction: inout some StoreTransaction) throws(StoreError) -> Set<CircleIndex> {
         if let known = self.leftCircles { return known }
-        var left = transaction.rights.left
+        var left = transaction.rights.unseen
         if !self.view.namesMissing, let user = transaction.circles.reader?.user {
-            left = try transaction.circlesLeft(by: user, in: self.view)
+            left = try transaction.circlesLeft(by: user, in: self.view).union(transaction.rights.unread)
         }
         self.leftCircles = left
         return left

@@ -30,6 +30,11 @@ extension Merge {
     func beginRights(of segment: SegmentIndex, in transaction: inout some StoreTransaction) throws(StoreError) {
         var rights = transaction.rights
         let circle = transaction.progress(of: segment).circle
+        let isUnread = self.isUnread(circle, by: rights.rights(in: circle), in: transaction)
+        if isUnread != rights.isUnread(circle) {
+            rights.note(circle, isUnread: isUnread)
+            transaction.setRights(rights)
+        }
         let limits = try self.limits(of: segment, by: rights.rights(in: circle), in: &transaction)
         // What its grants are may come later.
         var awaited: [NamedChange] = []
@@ -66,7 +71,7 @@ extension Merge {
         }
         try self.forget(unmerged, in: &transaction)
         transaction.setRights(current)
-        try self.noteLeft(former.left.symmetricDifference(current.left), in: &transaction)
+        try self.noteLeft(former.unseen.symmetricDifference(current.unseen), in: &transaction)
         try self.revise(counted, formerly: former, in: &transaction)
         for place in unmerged {
             let run = try transaction.change(at: place)
@@ -102,9 +107,9 @@ extension Merge {
         _ rights: inout RightsTable,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var said: [CircleRights.Said] = []
+        var said = rights.said(in: circle)
         var awaited: [NamedChange] = []
-        for place in rights.places(in: circle) {
+        for place in rights.places(in: circle).dropFirst(said.count) {
             let write = WriteReference(
                 stamp: .zero,
                 segment: place.change.segment,
@@ -114,9 +119,11 @@ extension Merge {
             guard case .rights(let statement) = try transaction.edit(write) else {
                 throw .damaged("a statement about rights is missing from the log")
             }
-            said.append(CircleRights.Said(statement, at: place))
-            awaited += try transaction.missing(statement.namedChanges)
+            let hash = try transaction.hash(at: place.change) ?? .zero
+            said.append(CircleRights.Said(statement, at: place, in: hash))
         }
+        rights.keep(said, in: circle)
+        for said in said { awaited += try transaction.missing(said.statement.namedChanges) }
         let owner = transaction.circles[circle].owner(founder: self.policy.founder)
         let judged = said.isEmpty ? nil : try CircleRights(owner: owner, said, in: &transaction)
         var limits: [SegmentIndex: RightEnds?] = [:]
@@ -125,6 +132,18 @@ extension Merge {
             awaited += try self.missingGrants(of: segment, in: &transaction)
         }
         rights.settle(circle, judged, limits, missing: awaited, for: transaction.circles.reader?.user)
+        rights.note(circle, isUnread: self.isUnread(circle, by: judged, in: transaction))
+    }
+
+    /// Whether a circle is one of others in which nobody has ever said that the user of the store reads it.
+    private func isUnread(
+        _ circle: CircleIndex,
+        by rights: CircleRights?,
+        in transaction: some StoreTransaction
+    ) -> Bool {
+        let id = transaction.circles[circle]
+        guard let user = transaction.circles.reader?.user, id != .roster else { return false }
+        return id.owner(founder: self.policy.founder) != user && !(rights?.names(user) ?? false)
     }
 
     /// How far a segment counts; nil if all of it does.

@@ -41,10 +41,10 @@ extension Merge {
 }
 
 extension StoreTransaction {
-    /// Whether an object shows: not in a circle that the user of the store has left.
+    /// Whether an object shows: not in a circle that the user of the store has left, or never read.
     mutating func shouldBeVisible(_ object: ObjectIndex) throws(StoreError) -> Bool {
-        let left = self.rights.left
-        return try self.look(at: object) { $0.shouldBeVisible && (left.isEmpty || !left.contains($0.circle)) }
+        let unseen = self.rights.unseen
+        return try self.look(at: object) { $0.shouldBeVisible && (unseen.isEmpty || !unseen.contains($0.circle)) }
     }
 }
 

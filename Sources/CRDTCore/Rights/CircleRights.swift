@@ -8,9 +8,11 @@ package struct CircleRights: Sendable {
     package struct Said: Hashable, Sendable {
         package var place: StatementPlace
         package var statement: RightsStatement
+        /// That of the change.
+        package var hash: Hash256
 
-        package init(_ statement: RightsStatement, at place: StatementPlace) {
-            (self.statement, self.place) = (statement, place)
+        package init(_ statement: RightsStatement, at place: StatementPlace, in hash: Hash256) {
+            (self.statement, self.place, self.hash) = (statement, place, hash)
         }
     }
 
@@ -39,6 +41,18 @@ package struct CircleRights: Sendable {
         var user: UserID
         var roles: Set<Role>
         var ends: ChainEnds
+
+        /// Whether it takes a grant to its user back, which may override it.
+        func takes(_ grant: CountingGrant) -> Bool {
+            self.roles.contains(grant.grant.role)
+                && !(grant.despite.contains(self.place) && grant.level <= self.level)
+        }
+    }
+
+    /// How far no removal of a device hits a segment, of so many removals.
+    private struct Standing {
+        var removalCount = 0
+        var end = UInt64.max
     }
 
     private struct CountingDeviceRemoval {
@@ -50,26 +64,39 @@ package struct CircleRights: Sendable {
     }
 
     private let owner: UserID
+    /// Where each user is granted something, whether that counts or not.
+    private var named: [UserID: [StatementPlace]] = [:]
     private var removedDevices: [CountingDeviceRemoval] = []
     private var grants: [CountingGrant] = []
     private var removals: [CountingRemoval] = []
+    /// Where these are in their lists, by what they are about: anybody may say a great deal about what nobody asks for.
+    private var deviceRemovalNumbers: [DeviceID: [Int]] = [:]
+    private var grantNumbers: [UserID: [Int]] = [:]
+    private var removalNumbers: [UserID: [Int]] = [:]
+    /// By segment, while what is said is judged.
+    private var standings: [SegmentIndex: Standing] = [:]
     /// The membership keys, the newest first: the last few of the owner, and of each other user the last one.
     package private(set) var membershipKeys: [Bytes32] = []
     /// The number of the newest one; 0 if there is none.
     package private(set) var membershipKeyNumber: UInt64 = 0
 
     /// `said`: in any order.
-    /// - Complexity: O(*n* *m*) for *n* statements, and *m* of them that remove.
+    /// - Complexity: O(*n* log *n*) for *n* statements, with O(*g* *r*) for each chain of somebody who manages, by its
+    ///   grants and the removals of its user.
     package init(
         owner: UserID,
         _ said: [Said],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         self.owner = owner
+        for said in said {
+            if case .grants(let grant) = said.statement { self.named[grant.user, default: []].append(said.place) }
+        }
         try self.judgeDevices(said, in: &transaction)
         try self.judgeOwner(said, in: &transaction)
         try self.judgeManagers(said, in: &transaction)
         try self.judgeMembershipKeys(said, in: &transaction)
+        self.standings = [:]
     }
 
     /// How far a segment counts, for each kind of what may be done.
@@ -108,9 +135,8 @@ package struct CircleRights: Sendable {
     ) throws(StoreError) -> RightReason {
         let segment = change.segment
         guard let author = ChainAuthor(of: segment, in: transaction) else { return .notGranted }
-        for removal in self.removedDevices where self.hits(removal, author) && removal.ends[segment] < change.sequence {
-            return .deviceRemoved(removal.place)
-        }
+        let removal = self.deviceRemoval(of: author) { $0.ends[segment] < change.sequence }
+        if let removal { return .deviceRemoved(removal.place) }
         if author.user == self.owner { return .isOwner }
         let grants = try self.grants(of: segment, by: author, in: &transaction).sorted { $0.grant.role < $1.grant.role }
         let enough = grants.filter { $0.grant.allows(need) }
@@ -127,7 +153,7 @@ package struct CircleRights: Sendable {
     /// - Complexity: O(*g* *r*) for *g* grants to him, and *r* removals of him.
     package func reason(for need: RightNeed, to user: UserID) -> RightReason {
         if user == self.owner { return .isOwner }
-        let given = self.grants.filter { $0.grant.user == user }.sorted { $0.grant.role < $1.grant.role }
+        let given = self.grants(naming: user).sorted { $0.grant.role < $1.grant.role }
         let standing = given.filter { self.removals(of: $0).isEmpty }
         if let grant = standing.first(where: { $0.grant.allows(need) }) { return .granted(grant.place) }
         if let grant = standing.first { return .grantedLess(grant.place) }
@@ -140,22 +166,21 @@ package struct CircleRights: Sendable {
 
     /// The same by some of what is said.
     func hasLeft(_ user: UserID, by counts: (StatementPlace) -> Bool) -> Bool {
-        let hasLeft = self.removals.contains { $0.user == user && $0.level == .oneself && counts($0.place) }
+        let hasLeft = self.removals(naming: user).contains { $0.level == .oneself && counts($0.place) }
         return hasLeft
-            && !self.grants.contains { grant in
-                grant.grant.user == user && counts(grant.place)
-                    && !self.removals(of: grant).contains { counts($0.place) }
+            && !self.grants(naming: user).contains { grant in
+                counts(grant.place) && !self.isRemoved(grant) { counts($0.place) }
             }
     }
 
     /// What is said about a user: grants to him, and removals of him.
     func places(about user: UserID) -> [StatementPlace] {
-        self.grants.filter { $0.grant.user == user }.map(\.place) + self.standingRemovals(of: user)
+        self.grants(naming: user).map(\.place) + self.standingRemovals(of: user)
     }
 
     /// Whether a user has ever given up what he was granted.
     func hasEverLeft(_ user: UserID) -> Bool {
-        self.removals.contains { $0.user == user && $0.level == .oneself }
+        self.removals(naming: user).contains { $0.level == .oneself }
     }
 
     /// Whether a device reads the circle, as far as is known here.
@@ -172,15 +197,25 @@ package struct CircleRights: Sendable {
     /// The statements under which a device may write now, as far as is known here, in the order in which they came.
     package func standingGrants(to author: ChainAuthor) -> [StatementPlace] { self.grants(to: author).map(\.place) }
 
-    /// The statements that ever granted a user something, in the order in which they came.
+    /// The statements that ever granted a user something, in the order in which they came; if none of them counts,
+    /// those that do not.
     package func formerGrants(to user: UserID) -> [StatementPlace] {
-        self.grants.filter { $0.grant.user == user }.map(\.place)
+        let counting = self.grants(naming: user).map(\.place)
+        return counting.isEmpty ? self.named[user] ?? [] : counting
     }
+
+    /// Whether anybody has ever granted a user something, whether that counts or not.
+    ///
+    /// Unlike what counts, this never turns: what was taken in because of it every other peer takes in as well.
+    package func names(_ user: UserID) -> Bool { self.named[user] != nil }
 
     /// The users who may do something now, but for the owner, each with the grants that no removal takes from him.
     package func standingGrants() -> [(place: StatementPlace, grant: RightsStatement.Grant)] {
-        self.grants.filter { self.removals(of: $0).isEmpty }.map { ($0.place, $0.grant) }
+        self.grants.filter { !self.isRemoved($0) }.map { ($0.place, $0.grant) }
     }
+
+    /// Whether anybody but the owner may do something now.
+    package var isShared: Bool { self.grants.contains { !self.isRemoved($0) } }
 
     /// What each user but the owner may do now, by their ids: the highest role, and the properties if a writer may
     /// write but some.
@@ -201,16 +236,16 @@ package struct CircleRights: Sendable {
     package var allGrants: [RightsStatement.Grant] { self.grants.map(\.grant) }
 
     /// Whether a user was ever granted anything by who could.
-    package func hasGranted(_ user: UserID) -> Bool { self.grants.contains { $0.grant.user == user } }
+    package func hasGranted(_ user: UserID) -> Bool { self.grantNumbers[user] != nil }
 
     /// Whether the owner has taken a role from a user, so that only he can give it again.
     package func isRemovedByOwner(_ user: UserID, from role: Role) -> Bool {
-        self.removals.contains { $0.user == user && $0.level == .owner && $0.roles.contains(role) }
+        self.removals(naming: user).contains { $0.level == .owner && $0.roles.contains(role) }
     }
 
     /// The removals of a user that count, which a new grant has to name.
     package func standingRemovals(of user: UserID) -> [StatementPlace] {
-        self.removals.filter { $0.user == user }.map(\.place)
+        self.removals(naming: user).map(\.place)
     }
 
     /// The removals of devices that count: where each is said, who says it, and what it is about.
@@ -220,12 +255,12 @@ package struct CircleRights: Sendable {
 
     private func grants(to author: ChainAuthor) -> [CountingGrant] {
         guard !self.isRemoved(author) else { return [] }
-        return self.grants.filter { $0.grant.user == author.user && self.removals(of: $0).isEmpty }
+        return self.grants(naming: author.user).filter { !self.isRemoved($0) }
     }
 
     /// Whether a removal hits a device in all that it writes from now on.
     package func isRemoved(_ author: ChainAuthor) -> Bool {
-        self.removedDevices.contains { self.hits($0, author) }
+        self.deviceRemoval(of: author) { _ in true } != nil
     }
 
     // MARK: - The three layers
@@ -249,13 +284,13 @@ package struct CircleRights: Sendable {
                 keep: Set(removal.keep),
                 ends: try ChainEnds(removal.heads, in: &transaction)
             )
-            let hash = try transaction.hash(at: said.place.change) ?? .zero
-            let rank = Rank(author, isOwner: author.user == self.owner, hash, said.place.index)
+            let rank = Rank(author, isOwner: author.user == self.owner, said.hash, said.place.index)
             found.append((rank, counting))
         }
         for (_, removal) in found.sorted(by: { $0.rank < $1.rank }) {
             let place = removal.place.change
-            guard place.sequence <= self.standingEnd(of: place.segment, by: removal.author) else { continue }
+            guard place.sequence <= self.notedStandingEnd(of: place.segment, by: removal.author) else { continue }
+            self.deviceRemovalNumbers[removal.device, default: []].append(self.removedDevices.count)
             self.removedDevices.append(removal)
         }
     }
@@ -281,13 +316,18 @@ package struct CircleRights: Sendable {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var counting: [Said] = []
+        var managing: [SegmentIndex: UInt64] = [:]
         for said in said {
             guard let author = self.author(of: said, in: transaction), author.user != self.owner else { continue }
             let (segment, sequence) = (said.place.change.segment, said.place.change.sequence)
-            let grants = try self.grants(of: segment, by: author, in: &transaction)
-            if grants.contains(where: { $0.grant.role == .manager && sequence <= self.end(of: segment, under: $0) }) {
-                counting.append(said)
+            if let end = managing[segment] {
+                if sequence <= end { counting.append(said) }
+                continue
             }
+            let grants = try self.grants(of: segment, by: author, in: &transaction)
+            let ends = grants.filter { $0.grant.role == .manager }.map { self.end(of: segment, under: $0) }
+            managing[segment] = ends.max() ?? 0
+            if sequence <= ends.max() ?? 0 { counting.append(said) }
         }
         for said in counting { try self.take(said, .manager, in: &transaction) }
     }
@@ -301,11 +341,13 @@ package struct CircleRights: Sendable {
         case .grants(let grant):
             guard level.mayGive(grant.role) else { return }
             let despite = try transaction.places(of: grant.despite)
+            self.grantNumbers[grant.user, default: []].append(self.grants.count)
             self.grants.append(CountingGrant(place: said.place, level: level, grant: grant, despite: despite))
         case .removes(let removal):
             // The owner cannot be removed.
             guard removal.user != self.owner else { return }
             let roles = level == .manager ? removal.roles.filter { level.mayGive($0) } : removal.roles
+            self.removalNumbers[removal.user, default: []].append(self.removals.count)
             self.removals.append(
                 CountingRemoval(
                     place: said.place,
@@ -328,17 +370,17 @@ package struct CircleRights: Sendable {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var found: [(user: UserID, said: RightsStatement.MembershipKey)] = []
+        var reading: [SegmentIndex: UInt64] = [:]
         for said in said {
             guard case .membershipKey(let key) = said.statement,
                 let author = self.author(of: said, in: transaction)
             else { continue }
             let (segment, sequence) = (said.place.change.segment, said.place.change.sequence)
-            var mayRead = author.user == self.owner
-            if !mayRead {
-                mayRead = try self.grants(of: segment, by: author, in: &transaction)
-                    .contains { sequence <= self.end(of: segment, under: $0) }
+            if author.user != self.owner, reading[segment] == nil {
+                let grants = try self.grants(of: segment, by: author, in: &transaction)
+                reading[segment] = grants.map { self.end(of: segment, under: $0) }.max() ?? 0
             }
-            if mayRead { found.append((author.user, key)) }
+            if sequence <= reading[segment] ?? .max { found.append((author.user, key)) }
         }
         let count = UInt64(found.count)
         found.sort { left, right in
@@ -358,19 +400,62 @@ package struct CircleRights: Sendable {
     // MARK: - One chain
 
     /// Who says something, if no removal of a device hits that.
-    private func author(of said: Said, in transaction: some StoreTransaction) -> ChainAuthor? {
+    private mutating func author(of said: Said, in transaction: some StoreTransaction) -> ChainAuthor? {
         let place = said.place.change
         guard let author = ChainAuthor(of: place.segment, in: transaction),
-            place.sequence <= self.standingEnd(of: place.segment, by: author)
+            place.sequence <= self.notedStandingEnd(of: place.segment, by: author)
         else { return nil }
         return author
     }
 
     /// How far no removal of a device hits a segment.
     private func standingEnd(of segment: SegmentIndex, by author: ChainAuthor) -> UInt64 {
+        self.standingEnd(of: segment, by: author, from: 0)
+    }
+
+    /// How far no removal hits a segment, of those with numbers from one on.
+    private func standingEnd(of segment: SegmentIndex, by author: ChainAuthor, from first: Int) -> UInt64 {
         var end = UInt64.max
-        for removal in self.removedDevices where self.hits(removal, author) { end = min(end, removal.ends[segment]) }
+        for device in author.line {
+            guard let numbers = self.deviceRemovalNumbers[device] else { continue }
+            for number in numbers[numbers.firstPosition { $0 >= first }...] where end > 0 {
+                let removal = self.removedDevices[number]
+                if self.hits(removal, author) { end = min(end, removal.ends[segment]) }
+            }
+        }
         return end
+    }
+
+    /// The same while removals are still being found: each is looked at once for a segment.
+    private mutating func notedStandingEnd(of segment: SegmentIndex, by author: ChainAuthor) -> UInt64 {
+        let noted = self.standings[segment] ?? Standing()
+        let end = min(noted.end, self.standingEnd(of: segment, by: author, from: noted.removalCount))
+        self.standings[segment] = Standing(removalCount: self.removedDevices.count, end: end)
+        return end
+    }
+
+    /// The first removal that hits a device and fulfils a condition.
+    private func deviceRemoval(
+        of author: ChainAuthor,
+        where fits: (CountingDeviceRemoval) -> Bool
+    ) -> CountingDeviceRemoval? {
+        let numbers = author.line.compactMap { device in
+            self.deviceRemovalNumbers[device]?.first { number in
+                let removal = self.removedDevices[number]
+                return self.hits(removal, author) && fits(removal)
+            }
+        }
+        return numbers.min().map { self.removedDevices[$0] }
+    }
+
+    /// The counting grants to a user, in the order in which they came.
+    private func grants(naming user: UserID) -> [CountingGrant] {
+        (self.grantNumbers[user] ?? []).map { self.grants[$0] }
+    }
+
+    /// The counting removals of a user, in the order in which they came.
+    private func removals(naming user: UserID) -> [CountingRemoval] {
+        (self.removalNumbers[user] ?? []).map { self.removals[$0] }
     }
 
     /// Whether a removal is about chains of a device, beyond its heads.
@@ -393,23 +478,30 @@ package struct CircleRights: Sendable {
         by author: ChainAuthor,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [CountingGrant] {
-        let own = self.grants.filter { $0.grant.user == author.user }
-        guard !own.isEmpty else { return [] }
+        guard let numbers = self.grantNumbers[author.user] else { return [] }
         let named = try transaction.places(of: transaction.segment(segment).introduction?.grants ?? [])
-        return own.filter { named.contains($0.place) }
+        return numbers.map { self.grants[$0] }.filter { named.contains($0.place) }
     }
 
     /// How far a segment is written under a grant that is not taken back there.
     private func end(of segment: SegmentIndex, under grant: CountingGrant) -> UInt64 {
-        self.removals(of: grant).reduce(UInt64.max) { min($0, $1.ends[segment]) }
+        var end = UInt64.max
+        for number in self.removalNumbers[grant.grant.user] ?? [] where end > 0 && self.removals[number].takes(grant) {
+            end = min(end, self.removals[number].ends[segment])
+        }
+        return end
+    }
+
+    /// Whether a grant is taken back, by some of what is said.
+    private func isRemoved(_ grant: CountingGrant, by counts: (CountingRemoval) -> Bool = { _ in true }) -> Bool {
+        (self.removalNumbers[grant.grant.user] ?? []).contains { number in
+            self.removals[number].takes(grant) && counts(self.removals[number])
+        }
     }
 
     /// The removals of a user from a role that he was granted, but for those that the grant overrides.
     private func removals(of grant: CountingGrant) -> [CountingRemoval] {
-        self.removals.filter { removal in
-            removal.user == grant.grant.user && removal.roles.contains(grant.grant.role)
-                && !(grant.despite.contains(removal.place) && grant.level <= removal.level)
-        }
+        self.removals(naming: grant.grant.user).filter { $0.takes(grant) }
     }
 }
 

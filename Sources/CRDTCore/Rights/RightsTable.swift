@@ -6,6 +6,8 @@ package struct RightsTable: Sendable {
     private struct Entry: Sendable {
         /// All statements, in the order in which they came.
         var places: [StatementPlace] = []
+        /// What the first of them say.
+        var said: [CircleRights.Said] = []
         /// Who may do what by all that is settled; nil if nothing has been said.
         var rights: CircleRights?
         /// Changes that statements and chains name and that are not here.
@@ -21,6 +23,9 @@ package struct RightsTable: Sendable {
     private(set) var unsettled: Set<CircleIndex> = []
     /// The circles that the user of the store has left, which show nothing there.
     private(set) var left: Set<CircleIndex> = []
+    /// The circles of others in which nobody has ever said that the user of the store reads them, and which show
+    /// nothing there: what somebody else may read, a member can send to anyone.
+    private(set) var unread: Set<CircleIndex> = []
     /// The circles in which somebody has been granted something that nobody has taken back.
     package private(set) var shared: Set<CircleIndex> = []
     /// Rises whenever it may have turned who may do what.
@@ -33,6 +38,21 @@ package struct RightsTable: Sendable {
         self.limits.isEmpty ? nil : self.limits[segment]
     }
 
+    /// The circles that show nothing to the user of the store.
+    var unseen: Set<CircleIndex> { self.unread.isEmpty ? self.left : self.left.union(self.unread) }
+
+    /// Whether a circle shows nothing to the user of the store.
+    package func isUnseen(_ circle: CircleIndex) -> Bool {
+        self.left.contains(circle) || self.unread.contains(circle)
+    }
+
+    func isUnread(_ circle: CircleIndex) -> Bool { self.unread.contains(circle) }
+
+    /// Takes note of whether the user of the store reads a circle, or has read it.
+    mutating func note(_ circle: CircleIndex, isUnread: Bool) {
+        if isUnread { self.unread.insert(circle) } else { self.unread.remove(circle) }
+    }
+
     /// Whether the user of the store has left a circle.
     package func isLeft(_ circle: CircleIndex) -> Bool { self.left.contains(circle) }
 
@@ -41,6 +61,15 @@ package struct RightsTable: Sendable {
 
     /// All statements of a circle, in the order in which they came.
     func places(in circle: CircleIndex) -> [StatementPlace] { self.entries[circle]?.places ?? [] }
+
+    /// What the first statements of a circle say: those that were judged once.
+    func said(in circle: CircleIndex) -> [CircleRights.Said] { self.entries[circle]?.said ?? [] }
+
+    /// Keeps what the statements of a circle say.
+    mutating func keep(_ said: [CircleRights.Said], in circle: CircleIndex) {
+        guard !said.isEmpty else { return }
+        self.entries[circle, default: Entry()].said = said
+    }
 
     /// Adds a statement, which has no effect until all are settled.
     package mutating func add(_ place: StatementPlace, in circle: CircleIndex) {
@@ -74,7 +103,7 @@ package struct RightsTable: Sendable {
         self.revision += 1
         let isLeft = user.flatMap { rights?.hasLeft($0) } ?? false
         if isLeft { self.left.insert(circle) } else { self.left.remove(circle) }
-        let isShared = rights.map { !$0.standingGrants().isEmpty } ?? false
+        let isShared = rights?.isShared ?? false
         if isShared { self.shared.insert(circle) } else { self.shared.remove(circle) }
         for (segment, ends) in limits { self.limits[segment] = ends }
         if rights != nil || !missing.isEmpty || self.entries[circle] != nil {

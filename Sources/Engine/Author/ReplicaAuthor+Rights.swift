@@ -38,6 +38,10 @@ extension ReplicaAuthor {
             known[need] = isAllowed
             if !isAllowed { return .notPermitted(need, edit.object) }
         }
+        // A chain that names no grant nobody takes in.
+        guard self.owns(part.circle) || rights?.names(self.identity.user) ?? false else {
+            return .notPermitted(.role(.reader), nil)
+        }
         return nil
     }
 

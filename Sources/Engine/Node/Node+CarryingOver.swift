@@ -9,6 +9,8 @@ struct CarryingOver {
     private var otherSince: UInt64?
     /// What was tried: it is tried again when it, or what anybody may write, has changed.
     fileprivate var tried: [ObjectIndex: Attempt] = [:]
+    /// The objects that are to be looked at: something has changed of them, or was left of them the last time.
+    fileprivate var objects: Set<ObjectIndex> = []
     /// How often something of an object was carried over while something was left of it.
     fileprivate var counts: [ObjectIndex: Int] = [:]
 
@@ -121,9 +123,15 @@ extension Node where Store: ~Copyable {
         do throws(StoreError) {
             self.replica.author.state.mayHaveLeft = false
             let (user, device) = (self.identity.user, self.identity.device)
-            let (found, cost) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-                try transaction.piecesLeft(by: user, on: device)
+            let touched = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                try transaction.takeTouched()
             }
+            self.carrying.objects.formUnion(touched)
+            let objects = self.carrying.objects
+            let (found, cost) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                try transaction.piecesLeft(of: objects, by: user, on: device)
+            }
+            self.carrying.objects = Set(found.map(\.shown))
             self.carrying.next = now + UInt64(clamping: cost / CarryingOver.costPerMillisecond)
             // What is left no more needs no memory.
             let left = Set(found.map(\.object))
@@ -223,15 +231,23 @@ extension LocalTransaction {
 }
 
 extension StoreTransaction {
-    /// What a user wrote, on this device or another one, in circles that the objects were moved from meanwhile.
+    /// The objects of which something may be left since this was last asked.
+    fileprivate mutating func takeTouched() throws(StoreError) -> Set<ObjectIndex> {
+        var overlay = try self.currentOverlay()
+        defer { self.overlay = overlay }
+        return overlay.takeTouched()
+    }
+
+    /// What a user wrote, on this device or another one, in circles that some objects were moved from meanwhile.
     ///
     /// - Returns: the pieces, and how many objects, properties, creations and deletions were looked at.
     fileprivate mutating func piecesLeft(
+        of objects: Set<ObjectIndex>,
         by user: UserID,
         on device: DeviceID
     ) throws(StoreError) -> (found: [LeftPiece], cost: Int) {
         var (found, cost): ([LeftPiece], Int) = ([], 0)
-        for left in try self.contestedObjects() {
+        for left in try self.contestedObjects(of: objects) {
             cost += left.rowCount
             for object in left.departed {
                 cost += try 1 + self.registers(of: object).count
@@ -247,7 +263,7 @@ extension StoreTransaction {
                 }
             }
         }
-        for object in try self.coveredObjects() {
+        for object in try self.coveredObjects() where objects.contains(object) {
             cost += try 1 + self.registers(of: object).count
             found += try self.piecesCovered(on: object, by: user, device)
         }

@@ -29,7 +29,7 @@ extension StoreTransaction {
     /// Whether a device is of the workspace: the founder's, or that of somebody whom the roster lets in.
     ///
     /// Before the roster comes, other devices of the user, and the one that has let this one in.
-    private func isMember(_ author: ChainAuthor, for judge: Standpoint) -> Bool {
+    func isMember(_ author: ChainAuthor, for judge: Standpoint) -> Bool {
         let rights = self.circles.index(of: .roster).flatMap { self.rights.rights(in: $0) }
         guard let rights else {
             return author.user == judge.founder || author.user == judge.user || author.line.first == judge.inviter
@@ -54,7 +54,7 @@ extension DeviceBook {
         self.membershipKeys = roster?.membershipKeys ?? []
         for keys in self.sortedKeys {
             guard let entry = self[keys] else { continue }
-            self[keys]?.isRemoved = transaction.scope(of: entry.author, for: judge) == nil
+            self[keys]?.isRemoved = !transaction.isMember(entry.author, for: judge)
         }
     }
 
@@ -243,11 +243,12 @@ extension StoreTransaction {
             if self.circles[index] == .roster {
                 let isToSay = judge.user == judge.founder || judge.user == author.user
                 // Who is not known yet was not removed.
-                let wasMember = rights.hasGranted(author.user) || rights.isRemoved(author)
+                let wasMember = rights.names(author.user) || rights.isRemoved(author)
                 return isToSay && wasMember && self.scope(of: author, for: judge) == nil
             }
             guard self.circles[index].isOwned(by: judge.user), author.user != judge.user else { return false }
-            return rights.hasGranted(author.user) && !rights.reads(author)
+            // Also whose grant does not count any more, since the device that gave it was removed from before.
+            return rights.names(author.user) && !rights.reads(author)
         }
         return indices.prefix(MessageLimits.endedCircleCountMax).map { index in
             EndedCircle(self.circles[index], ends: self.ends(of: author.user, in: index))

@@ -6,7 +6,7 @@ internal import SyncProtocol
 extension Node where Store: ~Copyable {
     mutating func ingest(_ runs: [Run], from connection: PeerConnection) {
         do throws(StoreError) {
-            let intake = try self.replica.takeIn(runs)
+            let intake = try self.replica.takeIn(runs, from: connection.session.scope)
             self.storeFailure = nil
             connection.traffic.pulledChangeCount += intake.summary.storedChangeCount
             connection.traffic.pulledOperationCount += intake.summary.storedOperationCount

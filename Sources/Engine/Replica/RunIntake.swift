@@ -21,7 +21,9 @@ extension Replica where Store: ~Copyable {
     /// Stores and merges runs of a peer, up to the first that is refused, in one transaction.
     ///
     /// If another machine has written under the active replica, the next write makes a new one.
-    mutating func takeIn(_ runs: [Run]) throws(StoreError) -> Intake {
+    ///
+    /// `scope`: what their sender reads; nil if nobody hears what becomes of them.
+    mutating func takeIn(_ runs: [Run], from scope: CircleScope? = nil) throws(StoreError) -> Intake {
         try self.transaction {
             (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Intake in
             let segmentCount = transaction.segmentCount
@@ -30,6 +32,7 @@ extension Replica where Store: ~Copyable {
                 membership: author.membership,
                 user: author.identity.user,
                 cryptography: author.cryptography,
+                scope: scope,
                 merge: author.merge()
             )
             var intake = try runIntake.take(runs, in: &transaction)
@@ -72,6 +75,8 @@ struct RunIntake {
     /// Who uses this device.
     let user: UserID
     let cryptography: SodiumCryptography
+    /// What the sender reads; nil if nobody hears what becomes of the runs.
+    let scope: CircleScope?
     var merge: Merge
 
     /// Stores and merges runs, up to the first that is refused.
@@ -97,6 +102,22 @@ struct RunIntake {
 
     /// Checks a run against what is stored, and merges what is new.
     private mutating func accept(
+        _ run: Run,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> RunAcceptance {
+        let acceptance = try self.check(run, in: &transaction)
+        // What was read once cannot be forgotten, and what comes now is not told: a false run must not show what it
+        // would continue, or how long the chain is by now.
+        if let scope, run.firstSequence > 1, case .refused = acceptance,
+            let segment = transaction.firstSegment(of: run.replica),
+            !scope.contains(transaction.progress(of: segment).circle)
+        {
+            return .refused(.disputed)
+        }
+        return acceptance
+    }
+
+    private mutating func check(
         _ run: Run,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunAcceptance {
@@ -128,9 +149,12 @@ struct RunIntake {
                 if error == .badSignature, run.firstSequence > 1 { continue }
                 return .refused(.violation("a run was refused: \(error)"))
             }
-            if let introduction = verified.introduction, try !self.admits(introduction, in: &transaction) {
-                let mayCome = !introduction.grants.isEmpty || introduction.circle != .home
-                return .refused(mayCome ? .disputed : .violation("a chain of somebody who is not let in"))
+            if let introduction = verified.introduction {
+                switch try self.admission(of: introduction, in: &transaction) {
+                case .admitted: break
+                case .awaited: return .refused(.disputed)
+                case .never: return .refused(.violation("a chain that names what is no grant to its author"))
+                }
             }
             let reception = try self.merge.receive(verified, in: &transaction)
             if reception != .doesNotFit { _ = try self.repair(from: run, verified.hashes, in: &transaction) }
@@ -142,34 +166,46 @@ struct RunIntake {
         return .refused(.disputed)
     }
 
-    /// Whether a chain is one of those that are taken in: its user owns its circle, or it names grants to him that are
-    /// here, whether they count or not.
+    /// What is to become of a chain by how it begins.
+    private enum Admission {
+        case admitted
+        /// What it names may come yet: whoever sends the chain has it.
+        case awaited
+        case never
+    }
+
+    /// Whether a chain is one of those that are taken in: its user owns its circle, or it names grants to him in this
+    /// circle that are all here, whether they count or not.
     ///
-    /// What they are may come yet; whoever sends the chain has them.
-    private func admits(
-        _ introduction: Introduction,
+    /// Whoever reads the circle comes to the same answer once all of it is here. If one took in what another one does
+    /// not, everything that is written after it would not reach that one.
+    private func admission(
+        of introduction: Introduction,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        if introduction.user == introduction.circle.owner(founder: self.membership.founder) {
-            return try self.isKnown(introduction.user, in: &transaction)
-        }
-        var isGranted = false
+    ) throws(StoreError) -> Admission {
+        var isAwaited = false
         for grant in introduction.grants {
             let change = grant.change
             guard let place = try transaction.place(of: change.replica, sequence: change.sequence, hash: change.hash)
-            else { return false }
-            let isThere = transaction.circles[transaction.progress(of: place.segment).circle] == introduction.circle
+            else {
+                isAwaited = true
+                continue
+            }
             let write = WriteReference(
                 stamp: .zero,
                 segment: place.segment,
                 sequence: place.sequence,
                 index: grant.index
             )
-            if isThere, case .rights(.grants(let said)) = try transaction.edit(write), said.user == introduction.user {
-                isGranted = true
-            }
+            guard transaction.circles[transaction.progress(of: place.segment).circle] == introduction.circle,
+                case .rights(.grants(let said)) = try transaction.edit(write), said.user == introduction.user
+            else { return .never }
         }
-        return isGranted
+        if introduction.user == introduction.circle.owner(founder: self.membership.founder) {
+            if isAwaited { return .awaited }
+            return try self.isKnown(introduction.user, in: &transaction) ? .admitted : .awaited
+        }
+        return introduction.grants.isEmpty ? .never : isAwaited ? .awaited : .admitted
     }
 
     /// Whether a user is in the workspace, or was: anybody can make up users.
@@ -181,7 +217,7 @@ struct RunIntake {
         guard let roster = transaction.circles.index(of: .roster) else { return false }
         // What lets him in may have come just before.
         let rights = try transaction.judgedRights(founder: self.membership.founder)
-        return rights.rights(in: roster)?.hasGranted(user) ?? false
+        return rights.rights(in: roster)?.names(user) ?? false
     }
 
     /// Repairs what is needed of dropped writes from a run that is stored.

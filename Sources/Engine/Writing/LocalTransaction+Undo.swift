@@ -61,8 +61,8 @@ extension LocalTransaction {
             try parts[number].decide(in: &self.store)
         }
         for number in parts.indices where self.store.circles.count > 1 {
-            let others = parts.enumerated().filter { $0.offset != number }.map(\.element.reversal.subjects)
-            try parts[number].reversal.leaveMoved(besides: Set(others.joined()), in: &self.store)
+            let others = parts.enumerated().filter { $0.offset != number }.map(\.element.reversal)
+            try parts[number].reversal.leaveMoved(besides: others, in: &self.store)
         }
         for number in parts.indices where self.store.circles.hasBeside {
             let others = parts.enumerated().filter { $0.offset != number }.map(\.element.reversal)

@@ -35,20 +35,24 @@ extension Reversal {
 
     /// Leaves objects deleted that were moved from here, and show in another circle: they would come back as copies.
     ///
-    /// `others`: those that other parts of the action are about, which go there as they come here.
-    mutating func leaveMoved(besides others: Set<ObjectID>, in store: inout some StoreTransaction) throws(WriteRefusal)
-    {
-        for object in self.revived where !others.contains(object) {
+    /// `others`: the other parts of the action. What shows where one of them is about it goes there as it comes here,
+    /// or is left there.
+    mutating func leaveMoved(besides others: [Reversal], in store: inout some StoreTransaction) throws(WriteRefusal) {
+        let parts = Dictionary(others.map { ($0.circle, Set($0.subjects)) }) { $0.union($1) }
+        let named = Set(others.flatMap(\.report.kept).filter { $0.part == .object }.map(\.object))
+        for object in self.revived {
             let isElsewhere = try WriteRefusal.from { () throws(StoreError) -> Bool in
                 guard let shown = try store.existingObjectIndex(of: object) else { return false }
                 let own = try store.objectIndex(of: object, in: self.circle)
                 guard shown != own, try store.isAlive(shown) else { return false }
+                if parts[try store.object(shown).circle]?.contains(object) ?? false { return false }
                 // A copy that somebody else has made takes nothing's place.
                 return try store.wasMoved(own, to: shown)
             }
             guard isElsewhere else { continue }
             self.revived.removeAll { $0 == object }
             self.left.insert(object)
+            if named.contains(object) { continue }
             if try !self.wasCarriedOver(object, in: &store) { try self.keep(object, .deleted, in: &store) }
         }
     }

@@ -189,6 +189,7 @@ struct Reversal {
             let life = try WriteRefusal.from { () throws(StoreError) in try self.life(of: object, in: &store) }
             switch life {
             case .stays: break
+            case .isSo: self.concerned.insert(object)
             case .comes:
                 self.concerned.insert(object)
                 self.revived.append(object)
@@ -205,7 +206,10 @@ struct Reversal {
     }
 
     private enum Life {
+        /// The change did not decide it.
         case stays
+        /// It is already what it would be without the change.
+        case isSo
         case comes
         case goes
         case isKept(UndoReport.Reason, Introduction?)
@@ -225,7 +229,7 @@ struct Reversal {
             let deletion = try self.later(try self.deletionsOnPurpose(of: index, in: &store), in: &store)
             if let deletion { return .isKept(.deleted, store.segment(deletion.segment).introduction) }
         }
-        guard lives == left else { return .stays }
+        guard lives == left else { return .isSo }
         if lived { return .comes }
         if let touch = try self.laterTouch(of: index, in: &store) {
             return .isKept(.edited, store.segment(touch.segment).introduction)

@@ -193,7 +193,7 @@ package struct CircleLog {
                 for (index, operation) in run.operations.enumerated() {
                     guard case .rights(let statement)? = try? run.edit(operation) else { continue }
                     let place = StatementPlace(change: places[number], index: UInt32(index))
-                    said.append(CircleRights.Said(statement, at: place))
+                    said.append(CircleRights.Said(statement, at: place, in: self.hashes[number]))
                 }
             }
             let rights = try CircleRights(owner: WrittenCircle.owner, said, in: &transaction)

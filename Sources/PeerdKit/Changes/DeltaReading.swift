@@ -216,7 +216,7 @@ private struct Reading {
         guard transaction.circles.count > 1, let reader = transaction.circles.reader else { return false }
         let rights = try transaction.judgedRights(founder: reader.founder)
         for place in try transaction.objects(of: try self.state.object(index).id)
-        where rights.isLeft(try transaction.object(place).circle) { return true }
+        where rights.isUnseen(try transaction.object(place).circle) { return true }
         return false
     }
 

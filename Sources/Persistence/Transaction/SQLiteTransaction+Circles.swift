@@ -138,7 +138,7 @@ extension SQLiteTransaction {
             let isAll = circle == .home || circle == .own(of: owner)
             // What somebody else has for himself is nothing that is read here.
             let isForeign = isAll && owner != reader.user
-            guard circle != .roster, !isForeign, !self.rights.isLeft(index) else { continue }
+            guard circle != .roster, !isForeign, !self.rights.isUnseen(index) else { continue }
             let scope: CircleRows.Scope = circle.isBeside ? .hidden : isAll ? .all : .tops
             func add(_ user: UserID, canWrite: Bool, _ property: String? = nil) {
                 let row = CircleRows.Access(

@@ -376,7 +376,7 @@ extension Machine {
         let author = other.author
         return self.look { transaction throws(StoreError) -> Bool in
             let roster = transaction.circles.index(of: .roster).flatMap { transaction.rights.rights(in: $0) }
-            return roster.map { $0.hasGranted(author.user) && !$0.reads(author) || $0.isRemoved(author) } ?? false
+            return roster.map { $0.names(author.user) && !$0.reads(author) || $0.isRemoved(author) } ?? false
         } ?? false
     }
 
