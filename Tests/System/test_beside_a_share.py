@@ -349,3 +349,16 @@ def test_an_undo_of_a_move_that_cannot_be_leaves_all_of_it(machines):
     laptop.run("sync")
     time.sleep(1)
     check(properties(laptop, other) == {"a": 1, "b": 1} and other not in ann.objects(), "a ghost")
+
+
+def test_an_erasure_after_a_move_spares_what_it_had_not_seen(people):  # noqa: F811
+    laptop, ann = people
+    folder = laptop.create("folder")
+    laptop.run("share", folder, "ann", "--write")
+    item = laptop.create("item", "size=1", "--parent", folder)
+    wait_until(lambda: item in ann.objects(), 30.0, "ann has it")
+    away(ann, "set", item, "size=2")
+    laptop.run("mv", item, "--root")
+    laptop.run("erase", item, "size")
+    ann.start(peers=[laptop.address])
+    wait_until(lambda: competing(laptop, item) == {"size": (1, [2])}, 30.0, "what she wrote competes")

@@ -7,6 +7,8 @@ package struct CircleMounts: Sendable {
     private var positions: [ObjectIndex: Position] = [:]
     /// What was looked at to find that, in its circle: as long as nothing of it changes, nothing else does.
     private var sources: [ObjectIndex: Source] = [:]
+    /// The ids of which all objects were looked at: what comes of them later may show.
+    private var ids: Set<ObjectID> = []
     /// Where what is below a hidden object stands, whether something is or not.
     private var leads: [ObjectIndex: ObjectIndex?] = [:]
     /// Whether something has changed that it hangs on.
@@ -109,12 +111,14 @@ package struct CircleMounts: Sendable {
 
     /// Whether something that was looked at is otherwise now.
     func isChanged(by record: ObjectRecord, _ object: ObjectIndex) -> Bool {
-        self.sources[object].map { $0 != Source(record) } ?? false
+        guard let source = self.sources[object] else { return record.isVisible && self.ids.contains(record.id) }
+        return source != Source(record)
     }
 
     // MARK: - Finding it
 
     private mutating func look(at id: ObjectID, in state: inout some CircleReading) throws(StoreError) {
+        self.ids.insert(id)
         for object in try state.objects(of: id) { self.sources[object] = Source(try state.object(object)) }
     }
 

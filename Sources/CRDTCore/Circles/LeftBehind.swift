@@ -357,6 +357,11 @@ package struct LeftBehind {
             } else {
                 let key = RegisterKey(object: former, name: name)
                 known = try rows.lastWrites(at: key, through: deletion.stamp) { context.covers($0) }.first
+                if known == nil, let dropped = try self.lastDropped(at: key, before: deletion, in: &rows),
+                    dropped.stamp < write.stamp
+                {
+                    return (dropped, former)
+                }
             }
             guard let known, known.stamp < write.stamp else { continue }
             // What says something else was deleted there as well, and did not come from there.
@@ -365,6 +370,17 @@ package struct LeftBehind {
             if try !rows.saysOther(write, than: known) { return (known, former) }
         }
         return nil
+    }
+
+    /// The last write to a property that was dropped, so that nothing more is known of it than how old it is at most.
+    private func lastDropped(
+        at key: RegisterKey,
+        before deletion: WriteReference,
+        in rows: inout some StoreTransaction
+    ) throws(StoreError) -> WriteReference? {
+        try rows.redactedWrites(at: key).filter { $0.lastStamp < deletion.stamp }
+            .map { WriteReference(stamp: $0.lastStamp, segment: $0.segment, sequence: $0.last, index: 0) }
+            .max { WriteOrder.precedes($0, $1, rows) }
     }
 
     /// What somebody carried over as a write to an object; nil if the write is none of those.

@@ -66,13 +66,17 @@ package struct CircleRights: Sendable {
     private let owner: UserID
     /// Where each user is granted something, whether that counts or not.
     private var named: [UserID: [StatementPlace]] = [:]
+    /// To whom devices of the owner have granted something, whether that counts or not.
+    private var namedByOwner: Set<UserID> = []
     private var removedDevices: [CountingDeviceRemoval] = []
     private var grants: [CountingGrant] = []
     private var removals: [CountingRemoval] = []
     /// Where these are in their lists, by what they are about: anybody may say a great deal about what nobody asks for.
     private var deviceRemovalNumbers: [DeviceID: [Int]] = [:]
     private var grantNumbers: [UserID: [Int]] = [:]
-    private var removalNumbers: [UserID: [Int]] = [:]
+    private var removalNumbers: [UserID: [Role: [Int]]] = [:]
+    /// What removals name that were judged: many may name the same.
+    private var knownEnds: [[NamedChange]: ChainEnds] = [:]
     /// By segment, while what is said is judged.
     private var standings: [SegmentIndex: Standing] = [:]
     /// The membership keys, the newest first: the last few of the owner, and of each other user the last one.
@@ -90,13 +94,16 @@ package struct CircleRights: Sendable {
     ) throws(StoreError) {
         self.owner = owner
         for said in said {
-            if case .grants(let grant) = said.statement { self.named[grant.user, default: []].append(said.place) }
+            guard case .grants(let grant) = said.statement else { continue }
+            self.named[grant.user, default: []].append(said.place)
+            let author = transaction.segment(said.place.change.segment).introduction?.user
+            if author == owner { self.namedByOwner.insert(grant.user) }
         }
         try self.judgeDevices(said, in: &transaction)
         try self.judgeOwner(said, in: &transaction)
         try self.judgeManagers(said, in: &transaction)
         try self.judgeMembershipKeys(said, in: &transaction)
-        self.standings = [:]
+        (self.standings, self.knownEnds) = ([:], [:])
     }
 
     /// How far a segment counts, for each kind of what may be done.
@@ -209,6 +216,12 @@ package struct CircleRights: Sendable {
     /// Unlike what counts, this never turns: what was taken in because of it every other peer takes in as well.
     package func names(_ user: UserID) -> Bool { self.named[user] != nil }
 
+    /// Where anybody has granted a user something, whether that counts or not, in the order in which it came.
+    package func places(naming user: UserID) -> [StatementPlace] { self.named[user] ?? [] }
+
+    /// Whether a user was ever granted something by who could, or by a device of the owner that was removed since.
+    package func hasNamed(_ user: UserID) -> Bool { self.hasGranted(user) || self.namedByOwner.contains(user) }
+
     /// The users who may do something now, but for the owner, each with the grants that no removal takes from him.
     package func standingGrants() -> [(place: StatementPlace, grant: RightsStatement.Grant)] {
         self.grants.filter { !self.isRemoved($0) }.map { ($0.place, $0.grant) }
@@ -282,7 +295,7 @@ package struct CircleRights: Sendable {
                 author: author,
                 device: removal.device,
                 keep: Set(removal.keep),
-                ends: try ChainEnds(removal.heads, in: &transaction)
+                ends: try self.ends(of: removal.heads, in: &transaction)
             )
             let rank = Rank(author, isOwner: author.user == self.owner, said.hash, said.place.index)
             found.append((rank, counting))
@@ -347,14 +360,16 @@ package struct CircleRights: Sendable {
             // The owner cannot be removed.
             guard removal.user != self.owner else { return }
             let roles = level == .manager ? removal.roles.filter { level.mayGive($0) } : removal.roles
-            self.removalNumbers[removal.user, default: []].append(self.removals.count)
+            for role in roles {
+                self.removalNumbers[removal.user, default: [:]][role, default: []].append(self.removals.count)
+            }
             self.removals.append(
                 CountingRemoval(
                     place: said.place,
                     level: level,
                     user: removal.user,
                     roles: roles,
-                    ends: try ChainEnds(removal.heads, in: &transaction)
+                    ends: try self.ends(of: removal.heads, in: &transaction)
                 )
             )
         case .removesDevice, .membershipKey: break
@@ -455,7 +470,22 @@ package struct CircleRights: Sendable {
 
     /// The counting removals of a user, in the order in which they came.
     private func removals(naming user: UserID) -> [CountingRemoval] {
-        (self.removalNumbers[user] ?? []).map { self.removals[$0] }
+        Set((self.removalNumbers[user] ?? [:]).values.joined()).sorted().map { self.removals[$0] }
+    }
+
+    /// The counting removals of the user of a grant from what it gives, in the order in which they came.
+    private func removalNumbers(of grant: CountingGrant) -> [Int] {
+        self.removalNumbers[grant.grant.user]?[grant.grant.role] ?? []
+    }
+
+    private mutating func ends(
+        of heads: [NamedChange],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> ChainEnds {
+        if let known = self.knownEnds[heads] { return known }
+        let ends = try ChainEnds(heads, in: &transaction)
+        self.knownEnds[heads] = ends
+        return ends
     }
 
     /// Whether a removal is about chains of a device, beyond its heads.
@@ -486,7 +516,7 @@ package struct CircleRights: Sendable {
     /// How far a segment is written under a grant that is not taken back there.
     private func end(of segment: SegmentIndex, under grant: CountingGrant) -> UInt64 {
         var end = UInt64.max
-        for number in self.removalNumbers[grant.grant.user] ?? [] where end > 0 && self.removals[number].takes(grant) {
+        for number in self.removalNumbers(of: grant) where end > 0 && self.removals[number].takes(grant) {
             end = min(end, self.removals[number].ends[segment])
         }
         return end
@@ -494,14 +524,14 @@ package struct CircleRights: Sendable {
 
     /// Whether a grant is taken back, by some of what is said.
     private func isRemoved(_ grant: CountingGrant, by counts: (CountingRemoval) -> Bool = { _ in true }) -> Bool {
-        (self.removalNumbers[grant.grant.user] ?? []).contains { number in
+        self.removalNumbers(of: grant).contains { number in
             self.removals[number].takes(grant) && counts(self.removals[number])
         }
     }
 
     /// The removals of a user from a role that he was granted, but for those that the grant overrides.
     private func removals(of grant: CountingGrant) -> [CountingRemoval] {
-        self.removals(naming: grant.grant.user).filter { $0.takes(grant) }
+        self.removalNumbers(of: grant).map { self.removals[$0] }.filter { $0.takes(grant) }
     }
 }
 

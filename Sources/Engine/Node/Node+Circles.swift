@@ -248,7 +248,7 @@ extension StoreTransaction {
             }
             guard self.circles[index].isOwned(by: judge.user), author.user != judge.user else { return false }
             // Also whose grant does not count any more, since the device that gave it was removed from before.
-            return rights.names(author.user) && !rights.reads(author)
+            return rights.hasNamed(author.user) && !rights.reads(author)
         }
         return indices.prefix(MessageLimits.endedCircleCountMax).map { index in
             EndedCircle(self.circles[index], ends: self.ends(of: author.user, in: index))

@@ -57,7 +57,7 @@ struct ReplicaState {
     /// Who says that this device is removed from the workspace; nil if nobody does.
     var removal: ToldRemoval?
     /// Whether something may have been left behind in another circle since it was looked for.
-    var mayHaveLeft = false
+    var mayHaveLeft = true
     /// Rises with each transaction.
     var age = 0
     /// Rises whenever a dropped write comes into force, or the content of one comes: then all peers are asked anew.

@@ -153,7 +153,13 @@ struct RunIntake {
                 switch try self.admission(of: introduction, in: &transaction) {
                 case .admitted: break
                 case .awaited: return .refused(.disputed)
-                case .never: return .refused(.violation("a chain that names what is no grant to its author"))
+                case .never:
+                    // Whoever does not read the circle must not learn what of it is here.
+                    let circle = transaction.circles.index(of: introduction.circle)
+                    let isTold = self.scope.map { scope in circle.map { scope.contains($0) } ?? false } ?? true
+                    return .refused(
+                        isTold ? .violation("a chain that names what is no grant to its author") : .disputed
+                    )
                 }
             }
             let reception = try self.merge.receive(verified, in: &transaction)

@@ -108,6 +108,21 @@ extension Expense {
                 let drafts = [Draft(edits: edits), Draft(edits: edits)]
                 return self.redacted((0..<400).map { member.run(drafts, on: $0) })
             },
+            Expense("rights: 60,000 removals of machines that nobody has") { member in
+                self.runs(member, (0..<60_000).map { self.removal(ofMachine: $0) })
+            },
+            Expense(
+                "rights: 500 more, one by one, behind 20,000",
+                dripped: true,
+                after: { member in self.runs(member, (0..<20_000).map { self.removal(ofMachine: $0) }) },
+                { member in (20_000..<20_500).map { member.run([Draft(edits: [self.removal(ofMachine: $0)])]) } }
+            ),
+            Expense("rights: 10,000 grants to one person, and 10,000 removals of him") { member in
+                let user = UserID(bytes: Bytes32(0, 0, 8, 0))
+                let grants = Array(repeating: Edit.rights(.grants(.init(to: user, .writer))), count: 10_000)
+                let removals = Array(repeating: Edit.rights(.removes(.init(of: user, from: [.writer]))), count: 10_000)
+                return self.runs(member, grants + removals)
+            },
             Expense("wanted: 256 changes that nobody knows") { member in
                 let entries = (0..<256).map { _ in
                     FrontierEntry(replica: member.unknownReplica(), sequence: 1, hash: .zero)
@@ -117,6 +132,10 @@ extension Expense {
                 ]
             },
         ]
+    }
+
+    private static func removal(ofMachine number: Int) -> Edit {
+        .rights(.removesDevice(.init(of: DeviceID(bytes: Bytes32(0, 0, 9, UInt64(number))))))
     }
 
     /// What a relay makes of runs: the content of every write is gone.

@@ -94,8 +94,10 @@ extension SyncSession {
         let id = transaction.replicaID(segment)
         guard let chain = self.chains[id] else { return .known }
         let last = transaction.progress(of: segment).storedSequence
-        // A peer that is ahead knows whether ours is a part of what it holds. If not, it sends or asks.
-        guard chain.question == nil, chain.unknown.contains(where: { $0.sequence <= last }) else { return .awaited }
+        // A peer that is ahead knows whether ours is a part of what it holds. If not, it sends or asks, as long as it
+        // has something to send: a fork that names what is not here cannot come before that.
+        guard chain.question == nil, self.peerIsCaughtUp || chain.unknown.contains(where: { $0.sequence <= last })
+        else { return .awaited }
         let known = transaction.firstMissing(toward: segment, in: self.sent).next.sequence - 1
         let lacked = chain.lacked[segment] ?? last + 1
         guard lacked > known + 1 + TransferLimits.repeatedChangeCountMax else { return .known }

@@ -35,7 +35,9 @@ extension SyncSession {
             case .known:
                 // What the segment hangs on comes first, whatever is known of the segment that this is of.
                 let missing = transaction.firstMissing(toward: segment, in: self.sent)
-                guard missing.next.sequence <= missing.last else { continue }
+                guard missing.next.sequence <= missing.last,
+                    try self.isAdmissible(missing.next, in: &transaction)
+                else { continue }
                 candidates.append(missing)
             case .awaited: isAsking = true
             case .asked(let probe): return .message(.probe(probe))
@@ -49,7 +51,7 @@ extension SyncSession {
         if candidates.count > 1 {
             // The one whose next change is stamped first, so that causes mostly come before effects.
             var bestStamp: Stamp?
-            for candidate in try self.admissible(candidates, in: &transaction) {
+            for candidate in self.first(of: candidates, in: transaction) {
                 let stamp = try transaction.header(at: candidate.next)?.stamp
                 if let stamp, bestStamp.map({ stamp < $0 }) ?? true { (best, bestStamp) = (candidate, stamp) }
             }
@@ -74,22 +76,21 @@ extension SyncSession {
         return .run(run)
     }
 
-    /// Those of some segments that the peer takes in if they come next: whoever was let in comes after that, in the
-    /// roster and in each circle, although his clock may have been behind.
-    private func admissible(
-        _ candidates: [(next: SegmentPoint, last: UInt64)],
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [(next: SegmentPoint, last: UInt64)] {
+    /// Those of some segments that come first: whoever was let in comes after that, in the roster and in each circle,
+    /// although his clock may have been behind.
+    private func first(
+        of candidates: [(next: SegmentPoint, last: UInt64)],
+        in transaction: some StoreTransaction
+    ) -> [(next: SegmentPoint, last: UInt64)] {
         guard let roster = transaction.circles.index(of: .roster) else { return candidates }
-        var admissible: [(next: SegmentPoint, last: UInt64)] = []
-        for candidate in candidates where try self.isAdmissible(candidate.next, in: &transaction) {
-            admissible.append(candidate)
-        }
-        let first = admissible.filter { transaction.progress(of: $0.next.segment).circle == roster }
-        return first.isEmpty ? admissible.isEmpty ? candidates : admissible : first
+        let first = candidates.filter { transaction.progress(of: $0.next.segment).circle == roster }
+        return first.isEmpty ? candidates : first
     }
 
-    /// Whether the peer has, or was sent, all that a chain is written under which begins with a change.
+    /// Whether the peer takes in a change that comes next: it has, or was sent, all that the chain is written under
+    /// which begins with it, and that the chain's user is in the workspace.
+    ///
+    /// What it does not take in ends the session, and with it all that could be sent behind that.
     private func isAdmissible(
         _ change: SegmentPoint,
         in transaction: inout some StoreTransaction
@@ -102,7 +103,9 @@ extension SyncSession {
             let place = try transaction.place(of: named.replica, sequence: named.sequence, hash: named.hash)
             if let place, self.sent[place.segment] < place.sequence { return false }
         }
-        return true
+        guard introduction.grants.isEmpty, let roster = transaction.circles.index(of: .roster) else { return true }
+        let named = transaction.rights.rights(in: roster)?.places(naming: introduction.user) ?? []
+        return named.isEmpty || named.contains { self.sent[$0.change.segment] >= $0.change.sequence }
     }
 
     /// What a peer that wants announcements has not heard of yet; nil if it has heard of all.

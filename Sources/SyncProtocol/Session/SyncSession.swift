@@ -70,7 +70,7 @@ package struct SyncSession: Sendable {
     /// We asked the peer to announce only.
     private var askedForLazy = false
     var saidCaughtUp = false
-    private var peerIsCaughtUp = false
+    var peerIsCaughtUp = false
     /// Contents to be sent again, since the peer wants what it lacks of them; those that it has asked for come first.
     var given: [GivenContent] = []
     /// Whether the peer has asked for something that is not here.
