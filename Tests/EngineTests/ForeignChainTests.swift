@@ -84,6 +84,52 @@ struct ForeignChainTests {
         for machine in [owner, phone, other] { #expect(try self.network.titles(machine)[list] == "after") }
     }
 
+    /// Two sides of two forks, on two machines: one side of each names what only the other machine has.
+    @Test func `a chain that a peer cannot take in holds up nothing else`() throws {
+        let (owner, _, guest, other, list) = try self.world()
+        let user = self.network.users[guest].user
+        let roster = try self.network.machines[guest].node.read {
+            transaction throws(StoreError) -> StatementID? in
+            guard let roster = transaction.circles.index(of: .roster),
+                let place = transaction.rights.rights(in: roster)?.formerGrants(to: user).first
+            else { return nil }
+            return try transaction.statementID(at: place)
+        }
+        let granted = try #require(roster)
+        self.network.cut(owner, other)
+        let made = UserID(bytes: Bytes32(9, 9, 9, 9))
+        for (number, machine) in [owner, other].enumerated() {
+            let peer = try self.guest(guest, to: machine, UInt64(number) + 1)
+            self.network.cut(owner, other)
+            func edits(_ count: Int) -> [[Edit]] {
+                // The sides differ by the machine that they are for.
+                let mention = Edit.rights(.grants(.init(to: user, .reader, name: "\(number)")))
+                let invented = Edit.rights(.grants(.init(to: made, .reader, name: "\(number)")))
+                return Array(repeating: [mention, invented], count: count)
+            }
+            let (first, second): (UInt64, UInt64) = number == 0 ? (11, 12) : (12, 11)
+            let short = peer.chain(edits(1), nonce: first, in: .roster, under: [granted])
+            peer.send(.run(short.run))
+            let long = peer.chain(
+                edits(5),
+                nonce: second,
+                in: .roster,
+                under: [granted, try self.statement(of: short)].sorted { $0.change.hash < $1.change.hash }
+            )
+            peer.send(.run(long.run))
+            #expect(!peer.isClosed)
+        }
+        self.network.healAll()
+        try self.network.write(owner, .set(list, name: "title", value: .string("after")))
+        self.network.settle(seconds: 60)
+        #expect(try self.network.titles(other)[list] == "after")
+        try self.network.write(other, .set(list, name: "title", value: .string("back")))
+        self.network.settle(seconds: 60)
+        #expect(try self.network.titles(owner)[list] == "back")
+        // Nothing was sent that the other one could not take in, which would have ended the session.
+        #expect([owner, other].allSatisfy { self.network.machines[$0].node.counters.disputedRunCount == 0 })
+    }
+
     @Test func `what nobody has given shows nowhere, and is nothing that one could leave`() throws {
         let (owner, _, guest, _, _) = try self.world()
         let peer = try self.guest(guest, to: owner, 1)

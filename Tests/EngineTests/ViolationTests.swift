@@ -105,6 +105,15 @@ struct ViolationTests {
         try self.expectViolation(network, peer, before)
     }
 
+    @Test func `a message about a blob ends the session, since no node carries any`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        peer.send(.blob(.piece(BlobPiece(want: 0, leaf: 0, bytes: [1]))))
+        try self.expectViolation(network, peer, before)
+    }
+
     /// It may be of a fork that its sender takes us to hold: the frontiers are compared again.
     @Test func `a run that continues what is not stored ends the session`() throws {
         let (network, member) = try self.world()

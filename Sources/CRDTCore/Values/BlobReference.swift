@@ -1,7 +1,7 @@
 /// A reference to a blob: a run of bytes that never changes, and what whoever attached it said of it.
 ///
-/// The content is kept and carried apart from the structured data. Two references to equal content name one blob, also
-/// if they differ in type or name.
+/// This version reads and passes on such references, and neither makes them nor keeps or carries contents. Two
+/// references to equal content name one blob, also if they differ in type or name.
 public struct BlobReference: Hashable, Sendable {
     /// What the blob is known by: it follows from the content and its length.
     package var root: BlobRoot

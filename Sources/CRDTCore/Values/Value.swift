@@ -17,7 +17,7 @@ public enum Value: Hashable, Sendable {
     case document(String)
     /// A sequence of bytes, which JSON cannot express.
     case bytes([UInt8])
-    /// A reference to a blob, whose content is kept and carried apart from the structured data.
+    /// A reference to a blob; this version keeps and carries no contents.
     case blob(BlobReference)
 
     /// Whether both are the same to the last bit: texts are equal only in the same Unicode form.

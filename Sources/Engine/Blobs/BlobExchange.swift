@@ -189,8 +189,6 @@ package enum BlobExchangeLimits {
     package static let budgetMax = 16 << 20
     /// A peer is asked for what it sends in so many milliseconds.
     package static let budgetMilliseconds: UInt64 = 2_000
-    /// A round trip longer than the shortest one by so many milliseconds shows that too much is under way.
-    package static let delayMax: UInt64 = 100
     /// Without anything that was asked for in so many milliseconds, others are asked for it.
     package static let stallAfter: UInt64 = 10_000
     /// Leaves, at the end of a blob, that a second peer is asked for.

@@ -19,8 +19,6 @@ struct BlobSource: Sendable {
     /// Whether it did not send for so long that others are asked, until it sends again.
     var isStalled = false
     private var rate: Rate
-    private var shortestRoundTrip: UInt64?
-    private var lastHalving: UInt64 = 0
 
     struct Want: Sendable {
         var root: BlobRoot
@@ -80,17 +78,6 @@ struct BlobSource: Sendable {
         let most = perSecond * Int(BlobExchangeLimits.budgetMilliseconds) / 1_000
         if self.budgetByteCount < most { self.budgetByteCount += byteCount }
         self.budgetByteCount = min(self.budgetByteCount, BlobExchangeLimits.budgetMax)
-    }
-
-    /// Takes note of a round trip: of one much longer than the shortest, too much is under way to blame.
-    mutating func noteRoundTrip(_ milliseconds: UInt64, at now: UInt64) {
-        let shortest = min(self.shortestRoundTrip ?? milliseconds, milliseconds)
-        self.shortestRoundTrip = shortest
-        guard milliseconds > shortest + BlobExchangeLimits.delayMax, now >= self.lastHalving + milliseconds else {
-            return
-        }
-        self.lastHalving = now
-        self.budgetByteCount = max(BlobExchangeLimits.budgetMin, self.budgetByteCount / 2)
     }
 
     /// The leaves of a group that it may have.

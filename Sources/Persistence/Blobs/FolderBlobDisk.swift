@@ -7,10 +7,10 @@ internal import Glibc
 /// The folder is opened once, and everything below it by name from there, without following a link. A content is
 /// readable and not writable, so that what opens it by mistake changes nothing. One thread uses it, of one process.
 package final class FolderBlobDisk: BlobDisk {
-    private let root: FolderDescriptor
-    private var folders: [BlobFile.Folder: FolderDescriptor] = [:]
+    private let root: Descriptor
+    private var folders: [BlobFile.Folder: Descriptor] = [:]
     /// Files that are open, the one that was used last at the end.
-    private var open: [(file: BlobFile, descriptor: FolderDescriptor, isWritable: Bool)] = []
+    private var open: [(file: BlobFile, descriptor: Descriptor, isWritable: Bool)] = []
 
     private static let folderMode: mode_t = 0o700
     private static let writtenMode: mode_t = 0o600
@@ -22,7 +22,7 @@ package final class FolderBlobDisk: BlobDisk {
         if mkdir(path, Self.folderMode) != 0, errno != EEXIST { throw .ofErrno("\(path) cannot be made") }
         let number = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard number >= 0 else { throw .ofErrno("\(path) cannot be opened") }
-        self.root = FolderDescriptor(owning: number)
+        self.root = Descriptor(owning: number)
     }
 
     package func byteCount(of file: BlobFile) throws(BlobDiskFailure) -> UInt64? {
@@ -110,7 +110,7 @@ package final class FolderBlobDisk: BlobDisk {
 
     // MARK: - Descriptors
 
-    private func folder(_ folder: BlobFile.Folder, isMade: Bool) throws(BlobDiskFailure) -> FolderDescriptor? {
+    private func folder(_ folder: BlobFile.Folder, isMade: Bool) throws(BlobDiskFailure) -> Descriptor? {
         if let known = self.folders[folder] { return known }
         if isMade, mkdirat(self.root.number, folder.name, Self.folderMode) != 0, errno != EEXIST {
             throw .ofErrno("\(folder.name) cannot be made")
@@ -120,7 +120,7 @@ package final class FolderBlobDisk: BlobDisk {
             if errno == ENOENT { return nil }
             throw .ofErrno("\(folder.name) cannot be opened")
         }
-        let descriptor = FolderDescriptor(owning: number)
+        let descriptor = Descriptor(owning: number)
         self.folders[folder] = descriptor
         return descriptor
     }
@@ -137,7 +137,7 @@ package final class FolderBlobDisk: BlobDisk {
         let flags = isWritable ? O_RDWR | O_CREAT | common : O_RDONLY | common
         let number = openat(folder.number, file.name, flags, Self.writtenMode)
         guard number >= 0 else { throw errno == ENOENT ? .absent : .ofErrno("\(file.path) cannot be opened") }
-        let descriptor = FolderDescriptor(owning: number)
+        let descriptor = Descriptor(owning: number)
         var status = stat()
         guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw .failed("\(file.path) is not a regular file")
@@ -151,7 +151,7 @@ package final class FolderBlobDisk: BlobDisk {
 }
 
 /// A descriptor that is closed with this object.
-private final class FolderDescriptor {
+private final class Descriptor {
     let number: Int32
 
     init(owning number: Int32) { self.number = number }

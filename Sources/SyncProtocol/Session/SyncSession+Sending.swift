@@ -26,6 +26,7 @@ extension SyncSession {
         if let entries = try self.nextAnnounced(own: device, in: &transaction) { return .message(.stored(entries)) }
         var candidates: [(next: SegmentPoint, last: UInt64)] = []
         var isAsking = false
+        var known: [UserID: Bool] = [:]
         for position in 0..<transaction.segmentCount where candidates.count < TransferLimits.candidateCountMax {
             let segment = SegmentIndex(rawValue: UInt32(position))
             guard self.sent[segment] < transaction.progress(of: segment).storedSequence,
@@ -36,7 +37,7 @@ extension SyncSession {
                 // What the segment hangs on comes first, whatever is known of the segment that this is of.
                 let missing = transaction.firstMissing(toward: segment, in: self.sent)
                 guard missing.next.sequence <= missing.last,
-                    try self.isAdmissible(missing.next, in: &transaction)
+                    try self.isAdmissible(missing.next, &known, in: &transaction)
                 else { continue }
                 candidates.append(missing)
             case .awaited: isAsking = true
@@ -91,21 +92,33 @@ extension SyncSession {
     /// which begins with it, and that the chain's user is in the workspace.
     ///
     /// What it does not take in ends the session, and with it all that could be sent behind that.
-    private func isAdmissible(
+    ///
+    /// `known`: the users about whom this was asked before, while nothing was sent.
+    private mutating func isAdmissible(
         _ change: SegmentPoint,
+        _ known: inout [UserID: Bool],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         guard change.sequence == 1, let introduction = transaction.segment(change.segment).introduction else {
             return true
         }
+        // Anybody can write many that are never admissible, and they are looked at each time.
+        if let lacked = self.withheld[change.segment], self.sent[lacked.segment] < lacked.sequence { return false }
         for grant in introduction.grants {
             let named = grant.change
             let place = try transaction.place(of: named.replica, sequence: named.sequence, hash: named.hash)
-            if let place, self.sent[place.segment] < place.sequence { return false }
+            if let place, self.sent[place.segment] < place.sequence {
+                self.withheld[change.segment] = place
+                return false
+            }
         }
+        self.withheld[change.segment] = nil
         guard introduction.grants.isEmpty, let roster = transaction.circles.index(of: .roster) else { return true }
+        if let isKnown = known[introduction.user] { return isKnown }
         let named = transaction.rights.rights(in: roster)?.places(naming: introduction.user) ?? []
-        return named.isEmpty || named.contains { self.sent[$0.change.segment] >= $0.change.sequence }
+        let isKnown = named.isEmpty || named.contains { self.sent[$0.change.segment] >= $0.change.sequence }
+        known[introduction.user] = isKnown
+        return isKnown
     }
 
     /// What a peer that wants announcements has not heard of yet; nil if it has heard of all.

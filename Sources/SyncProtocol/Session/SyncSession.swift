@@ -70,6 +70,8 @@ package struct SyncSession: Sendable {
     /// We asked the peer to announce only.
     private var askedForLazy = false
     var saidCaughtUp = false
+    /// What the peer lacks of what chains are written under that are not sent before that.
+    var withheld: [SegmentIndex: SegmentPoint] = [:]
     var peerIsCaughtUp = false
     /// Contents to be sent again, since the peer wants what it lacks of them; those that it has asked for come first.
     var given: [GivenContent] = []
@@ -128,7 +130,8 @@ package struct SyncSession: Sendable {
         }
         guard self.phase != .awaitingHello else { return self.violation("a message before the hello") }
         switch message {
-        case .hello, .run, .state, .sums, .objects, .ended, .parcel, .parcelTaken, .blob: return []
+        case .hello, .run, .state, .sums, .objects, .ended, .parcel, .parcelTaken: return []
+        case .blob: return self.violation("a message about a blob, of which no node carries any")
         case .welcome: return self.violation("a welcome to a device that did not ask for one")
         case .join: return self.violation("a request to join by a device that has joined")
         case .member: return self.violation("an introduction after the hello")
